@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// Recomputes an op's output from the values that the op keeps for its gradient, and writes it to `out`, which has the
-/// output's shape and is dense or a slice of a dense tensor along the last axis.
+/// Recomputes an op's output from the values that the op keeps for its gradient, and writes it to `out`. `out` has the
+/// output's shape; it is dense or a slice of a dense tensor along the last axis.
 using RecomputeFn = std::function<void(const Tensor& out)>;
 
 /// An op's output that is recomputed at its first use, once for all ops that share this object.

@@ -15,9 +15,9 @@
 
 namespace lockstep {
 
-/// Number of nested functions passed to recompute_grad that the calling thread is calling again, to compute gradients.
+/// Nesting depth of the calling thread's repeated calls of functions passed to recompute_grad; 0 outside such calls.
 int recomputing_depth();
-/// Whether the calling thread is calling a function passed to recompute_grad again, to compute gradients.
+/// Whether the calling thread is in a repeated call of a function passed to recompute_grad.
 inline bool is_recomputing() { return recomputing_depth() > 0; }
 
 /// The values stored for a function passed to recompute_grad, in the order in which its first call requested them.
@@ -53,10 +53,10 @@ class RepeatedValuesScope {
   std::size_t given_ = 0;
 };
 
-/// Returns the function to use in place of `make`, whose results differ from call to call. Made in the first call of a
-/// function passed to recompute_grad, the returned function calls `make` and stores the result. Made in a repeated
-/// call, it returns the result that was stored last; it throws LogicError if this is not a T. The returned function may
-/// outlive these calls, as in GpuCapture::each_time.
+/// Returns the function to use in place of `make`, whose results differ from call to call. In the first call of a
+/// function passed to recompute_grad, returns a function that calls `make` and stores the result. In a repeated call,
+/// returns a function that returns the result stored last, and throws LogicError if that result is not a T. The
+/// returned function may outlive these calls, as in GpuCapture::each_time. Elsewhere, returns `make`.
 template <class T>
 std::function<T()> repeated_function(std::function<T()> make) {
   for (const RepeatedSlot& slot : next_repeated_slots()) {
@@ -77,8 +77,8 @@ std::function<T()> repeated_function(std::function<T()> make) {
   return make;
 }
 
-/// Returns make() or, in a repeated call of a function passed to recompute_grad, the value that the corresponding call
-/// of `repeated` returned in the first call.
+/// Returns make(). In a repeated call of a function passed to recompute_grad, instead returns the value that the
+/// corresponding call of `repeated` returned in the first call.
 template <class Make>
 auto repeated(Make make) {
   return repeated_function(std::function<std::invoke_result_t<Make>()>(std::move(make)))();

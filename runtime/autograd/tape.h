@@ -33,13 +33,13 @@ class NoGradientScope {
   NoGradientScope& operator=(const NoGradientScope&) = delete;
 };
 
-/// Records the ops that its thread runs on watched tensors, for one call of `gradient`, `gradient_or_slices` or
-/// `backward`. Ops register their gradients with `record`. Trainable parameters are watched automatically. Use it only
-/// on the thread that created it; another thread may destroy it while the creating thread uses no tape. Tapes of a
-/// thread nest and record independently. A tape that tracks the target and still records while another tape computes
-/// gradients also records this computation, so that it can compute second-order gradients. This takes more time and
-/// memory; NoGradientScope prevents it. All ops support second-order gradients, except that recurrent ops (lstm.h,
-/// gru.h) and dot_product_attention without a bias throw Unsupported.
+/// Records the ops that its thread runs on watched tensors. Can compute gradients once, by `gradient`,
+/// `gradient_or_slices` or `backward`. Ops register their gradients with `record`. Trainable parameters are watched
+/// automatically. Use it only on the thread that created it; another thread may destroy it while the creating thread
+/// uses no tape. Tapes of a thread nest and record independently. While one tape computes gradients, the other tapes
+/// that still record and track the target also record this computation; they can then compute second-order gradients.
+/// This takes more time and memory; NoGradientScope prevents it. All ops support second-order gradients, except that
+/// recurrent ops (lstm.h, gru.h) and dot_product_attention without a bias throw Unsupported.
 class GradientTape {
  public:
   GradientTape();
@@ -47,21 +47,21 @@ class GradientTape {
   GradientTape(const GradientTape&) = delete;
   GradientTape& operator=(const GradientTape&) = delete;
 
-  /// Starts recording the ops on `tensor`, so that gradients with respect to it can be computed. Throws LogicError on
-  /// another thread and while this tape records a function passed to recompute_grad, InvalidArgument for an undefined
-  /// tensor.
+  /// Starts recording the ops on `tensor`, so that gradients with respect to it can be computed. Throws InvalidArgument
+  /// for an undefined tensor. Throws LogicError on another thread, and inside a function passed to recompute_grad that
+  /// this tape records.
   void watch(const Tensor& tensor);
   /// d(sum(target))/d(source) for each source; an undefined tensor if the target does not depend on the source. With
   /// `output_gradient`, of the target's shape and dtype, d(sum(output_gradient * target))/d(source). Throws LogicError
-  /// on another thread, while this tape records a function passed to recompute_grad, if the tape has been used, and if
-  /// it does not track the target. Also throws LogicError if a trainable variable has been updated or assigned after an
-  /// op between a source and the target read it, even if the gradients do not depend on the old value; ops that only
-  /// looked up rows of the variable do not count. Throws InvalidArgument if a source is given twice or output_gradient
-  /// has a wrong shape or dtype, Unsupported if it needs the second-order gradient of an op without one.
+  /// in the same cases as `watch`, if the tape has already computed gradients, and if the tape does not track the
+  /// target. Also throws LogicError if a trainable variable has been updated or assigned after an op between a source
+  /// and the target read it, even if the gradients do not depend on the old value; ops that only looked up rows of the
+  /// variable do not count. Throws InvalidArgument if a source is given twice or output_gradient has a wrong shape or
+  /// dtype. Throws Unsupported if an op without a second-order gradient is differentiated twice.
   std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources,
                                const Tensor& output_gradient = {});
-  /// Like `gradient`, but the gradient of a source is IndexedSlices if ops only looked up rows of it, no recorded op
-  /// computed it, and no other tape records this computation.
+  /// Like `gradient`, but the gradient of a source is IndexedSlices if all ops that read the source only looked up
+  /// rows, no recorded op computed the source, and no other tape records this computation.
   std::vector<DenseOrSparse> gradient_or_slices(const Tensor& target, std::span<const Tensor> sources);
   /// Whether at least one op has read `source` so far and all ops that have read it only looked up rows.
   bool only_rows_read(const Tensor& source) const;
@@ -195,8 +195,8 @@ class BackwardContext {
   /// must be computed by ops that tapes record.
   bool is_recorded() const { return tape_.is_recorded_ && !remedy_; }
   /// Declares that later contributions cannot be differentiated: no tape records their computation, and a tape that
-  /// needs their gradient throws Unsupported. `remedy` is a string literal that says what to use instead; only that of
-  /// the first call is used. Has no effect if no tape records.
+  /// needs their gradient throws Unsupported. `remedy` is a string literal that says what to use instead; later calls
+  /// do not change it. Has no effect if no tape records.
   void stop_recording(const char* remedy);
   /// The name that was given to `record`.
   const char* op() const { return entry_.op; }

@@ -7,11 +7,11 @@
 
 namespace lockstep {
 
-/// Replaces the contents of a file atomically: writes a new file in the same folder, which `commit` syncs to disk and
-/// renames. On failure and without a commit, an existing file is unchanged and the new one is deleted. If the path is a
-/// symbolic link to a file, replaces the file that it refers to; replaces the link if that file does not exist. The
-/// constructor, `write` and `commit` throw InputError with the path and the reason, for example if the path exists and
-/// is not a regular file or is write-protected.
+/// Replaces the contents of a file atomically: `write` fills a new file in the same folder; `commit` syncs the new file
+/// to disk and renames it. On failure, or if `commit` is not called, an existing file stays unchanged and the new file
+/// is deleted. If the path is a symbolic link, replaces the file to which the link refers, or the link itself if that
+/// file does not exist. The constructor, `write` and `commit` throw InputError with the path and the reason, for
+/// example if the path exists and is not a regular file or is write-protected.
 class AtomicFile {
  public:
   /// Creates the new file.
@@ -34,13 +34,13 @@ class AtomicFile {
 /// Replaces the contents of the file `path` by `bytes`; see AtomicFile.
 void write_file_atomically(const std::string& path, std::span<const std::byte> bytes);
 
-/// Creates the folder of the file `path` and its parents unless they exist. Throws InputError naming the path if this
-/// fails.
+/// Creates the folder of the file `path` and the parents of that folder, if they do not exist. Throws InputError naming
+/// the path if this fails.
 void make_folder_of(const std::string& path);
 
-/// Deletes the temporary files that AtomicFile left in `folder` when its process was killed. Keeps those of other
-/// processes that are running on this machine and in this PID namespace. Ignores errors. Precondition: neither this
-/// process nor one of another machine or PID namespace (container) is writing an AtomicFile in `folder`.
+/// Deletes the temporary files of AtomicFile that killed processes left in `folder`. Keeps the temporary files of other
+/// processes that still run on this machine and in this PID namespace. Ignores errors. Precondition: no AtomicFile in
+/// `folder` is being written by this process, on another machine or in another PID namespace (container).
 void remove_unfinished_files(const std::filesystem::path& folder);
 
 }  // namespace lockstep

@@ -14,7 +14,7 @@ inline Shape with_batch_axis(const Shape& shape, std::int64_t rows = 1) {
   return result;
 }
 
-/// The shape of an example of a batch: the shape without its first axis. Precondition: the batch has an axis.
+/// The shape of one example of a batch: the batch's shape without the first axis. Precondition: the batch has an axis.
 inline Shape without_batch_axis(const Shape& batch) { return Shape(std::span(batch.begin() + 1, batch.end())); }
 
 }  // namespace lockstep

@@ -12,7 +12,7 @@ struct bfloat16 {
   std::uint16_t bits = 0;  ///< 1 sign bit, 8 exponent bits, 7 fraction bits
 
   bfloat16() = default;
-  /// Rounds to nearest even and keeps NaN. Values that round beyond the largest finite one become infinite.
+  /// Rounds to nearest even and keeps NaN. Values that round beyond the largest finite value become infinite.
   LOCKSTEP_HOST_DEVICE explicit bfloat16(float value) : bits(rounded(value)) {}
   /// The bits of bfloat16(value).
   LOCKSTEP_HOST_DEVICE static std::uint16_t rounded(float value) {

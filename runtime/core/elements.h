@@ -54,14 +54,14 @@ class Elements {
  public:
   /// An empty pass.
   Elements() = default;
-  /// A pass over the values that `make` returns, up to the first empty optional or exception, after which `make` is not
-  /// called again. Only `next` calls it.
+  /// A pass over the values that `make` returns. Only `next` calls `make`. The first empty optional or exception ends
+  /// the pass; `make` is not called again after that.
   template <class Make>
   requires std::is_invocable_r_v<std::optional<T>, Make&> Elements(
       Make make)  // NOLINT(google-explicit-constructor): a function that returns elements is a pass
       : make_(std::make_unique<Function<Make>>(std::move(make))) {}
 
-  /// The next element; empty at the end and in all later calls. Throws whatever `make` throws, which ends the pass.
+  /// The next element; empty at the end and in all later calls. Throws whatever `make` throws; this ends the pass.
   std::optional<T> next() {
     std::unique_ptr<AnyFunction> make = std::move(make_);  // after an exception the pass is at its end
     if (!make) return std::nullopt;

@@ -23,9 +23,9 @@ class Error : public std::exception {
   const char* what() const noexcept override { return message_.c_str(); }
   /// Where `fail` or `require` was called.
   const std::source_location& where() const noexcept { return where_; }
-  /// Prepends "context: " to the message. Does nothing if the message already begins with it, as a program may throw
-  /// one exception object several times. To keep the exception's type, catch by reference, call this and rethrow with
-  /// `throw;`.
+  /// Prepends "context: " to the message. Does nothing if the message already begins with this text, because a program
+  /// may throw one exception object several times. To keep the exception's type, catch by reference, call this and
+  /// rethrow with `throw;`.
   void add_context(std::string_view context);
   ///@{
   /// Whether all worker processes of a training throw this error at the same place, so that none notifies the others.
@@ -107,7 +107,7 @@ template <class E = InvalidArgument, class... Args>
   throw E(fmt::format(message.format, std::forward<Args>(args)...), message.where);
 }
 
-/// Throws `E`, like fail, unless `ok`.
+/// Throws `E`, like fail, if `ok` is false.
 template <class E = InvalidArgument, class... Args>
 void require(bool ok, detail::FormatAt<std::type_identity_t<Args>...> message, Args&&... args) {
   if (!ok) [[unlikely]]

@@ -19,8 +19,8 @@ void log_warning(fmt::format_string<Args...> message, Args&&... args) {
   detail::log_warning(fmt::format(message, std::forward<Args>(args)...));
 }
 
-/// Writes progress and messages to standard error, without a line break of its own. Text that cannot be written, e.g.
-/// because a disk is full or the pipe's reader has ended, is dropped, so that messages never end a training.
+/// Writes progress and messages to standard error, without a line break of its own. Drops text that cannot be written,
+/// e.g. because a disk is full or the pipe's reader has ended; a message therefore never ends a training.
 template <class... Args>
 void print_message(fmt::format_string<Args...> text, Args&&... args) {
   detail::print_message(fmt::format(text, std::forward<Args>(args)...));

@@ -35,15 +35,15 @@ class RecordFile {
  public:
   /// Throws InputError that names the file if it is missing, not a regular file or cannot be opened.
   explicit RecordFile(const std::filesystem::path& path);
-  /// Reads the content of a file from memory, which must outlive this.
+  /// Reads records from `content`, a file's content in memory, which must outlive this.
   explicit RecordFile(std::span<const char> content) : content_(content), size_(content.size()) {}
 
   /// Bytes in the file when it was opened.
   std::uint64_t size() const { return size_; }
-  /// The record that begins at `offset` < size(). Throws InputError if the file ends within it or its length has a
-  /// wrong checksum.
+  /// The record that begins at `offset` < size(). Throws InputError if the file ends within the record or the checksum
+  /// of the record's length is wrong.
   RecordPosition find(std::uint64_t offset);
-  /// The record's data. Throws InputError if they have a wrong checksum or the file has become shorter.
+  /// The record's data. Throws InputError if the checksum of the data is wrong or the file has become shorter.
   std::string read(const RecordPosition& at);
 
  private:

@@ -12,8 +12,8 @@
 #include <lockstep/runtime/data/example.h>
 
 // The file of Dataset::cache, which has the framing of a TFRecord file. Its records, in this order: the version of the
-// format as text, one record for each element, one record with the offsets of all elements' records, and one with the
-// offset of that record.
+// format as text, one record for each element, the index (the offsets of the elements' records), and the offset of the
+// index's record.
 
 namespace lockstep::detail {
 
@@ -23,7 +23,8 @@ std::string encode_example(const Example& example);
 /// cannot have returned.
 Example decode_example(std::span<const char> bytes);
 
-/// Writes a cache file, which does not exist before `commit`. The functions throw InputError naming the file.
+/// Writes a cache file. The file appears at its path only when `commit` is called. The functions throw InputError
+/// naming the file.
 class CacheFileWriter {
  public:
   explicit CacheFileWriter(const std::filesystem::path& path);

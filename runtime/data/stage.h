@@ -61,25 +61,27 @@ class Stage {
   /// Whether the elements are shuffled with fixed_parts, even if a stage after the shuffle cannot be split. False after
   /// cache() and repeat(), whose elements have an order of their own.
   virtual bool has_fixed_parts() const { return false; }
-  /// Elements [first, first + count), as far as they exist, of a stage that has fixed parts: the same elements in every
-  /// epoch. Null for other stages. Throws InvalidArgument if a stage after the shuffle cannot be split in this way.
+  /// For a stage that has fixed parts, elements [first, first + count), as far as they exist; they are the same in
+  /// every epoch. Null for other stages. Throws InvalidArgument if a stage after the shuffle cannot be split in this
+  /// way.
   virtual std::shared_ptr<const Stage> fixed_part(std::int64_t /*first*/, std::int64_t /*count*/) const {
     return nullptr;
   }
-  /// This stage of batches, each with only its rows in `window`, if it can avoid making the other rows; else null.
+  /// A stage of the same batches, each with only its rows in `window`; null if it would have to make the other rows,
+  /// too.
   virtual std::shared_ptr<const Stage> rows_of_batches(const RowWindow&) const { return nullptr; }
-  /// Number of rows, ignoring windows of rows_of_batches, of elements [begin, end) of a pass; empty if not known in
-  /// advance. Precondition: the pass has these elements. With `level` 0, the sum of the sizes of their leading axes;
-  /// with level n, the number of elements into which n + 1 calls of unbatch() split them.
+  /// Number of rows in elements [begin, end) of a pass; empty if not known in advance. With `level` 0, this is the sum
+  /// of the sizes of the elements' leading axes; with level n, the number of elements that n + 1 calls of unbatch()
+  /// make of them. Ignores windows of rows_of_batches. Precondition: the pass has these elements.
   virtual std::optional<std::int64_t> rows_between(std::int64_t /*begin*/, std::int64_t /*end*/, int /*level*/) const {
     return std::nullopt;
   }
   /// See Dataset::row_numbers. Null if this stage's elements are not rows of tensors.
   virtual std::shared_ptr<const Stage> row_numbers(RowTensors&) const { return nullptr; }
-  /// Whether the first element of a pass can be made alone: without functions that return generators or data sets,
-  /// without writing a file, and from few elements of the source.
+  /// Whether the first element of a pass can be made alone: without calling functions that return generators or data
+  /// sets, without writing a file, and from few elements of the source.
   virtual bool can_peek() const { return false; }
-  /// The stage from which Dataset::peek takes the first element: this one, unless it only reads ahead.
+  /// The stage from which Dataset::peek takes the first element: this stage or, if it only reads ahead, its input.
   virtual const Stage& to_peek() const { return *this; }
   /// Whether a row of Cursor::next_batch's result depends on the other rows.
   virtual bool depends_on_batch() const { return false; }
@@ -137,7 +139,7 @@ inline constexpr const char* other_examples =
 
 // One function for each method of Dataset. The methods check the arguments.
 StagePtr make_tensor_source(const Example& set);
-/// The numbers of rows 0 to `rows` - 1, i64.
+/// A batch whose x is the i64 vector of the row numbers 0 to `rows` - 1.
 Example row_number_set(std::int64_t rows);
 /// Implements Stage::row_numbers for a cache of `elements`, which has the elements of epoch 0 in every epoch. Null if
 /// their number is not known.

@@ -27,7 +27,7 @@ struct ExecutionContext {
 /// The calling thread's context. A thread that has never set one has CPU:0 with all cores, outside a replica.
 const ExecutionContext& current_context();
 /// The calling thread's context with `device` as its device. If the thread is already on that device, keeps the
-/// context's number of cores, because `device` may be a tensor's device(), whose `cores` are those of the thread that
+/// context's number of cores, because `device` may be a tensor's device(), whose `cores` come from the thread that
 /// first allocated memory on the device.
 inline ExecutionContext context_on(const LogicalDevice& device) {
   ExecutionContext context = current_context();

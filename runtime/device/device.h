@@ -27,7 +27,7 @@ struct Device {
   std::vector<int> peers{};          ///< indices of the GPUs whose memory this one can address
 };
 
-/// A replica's device: a share of a GPU, which may be all of it, or of the CPU's cores. A plain value.
+/// A replica's device: a share of a GPU (or the whole GPU) or of the CPU's cores. A plain value.
 struct LogicalDevice {
   ///@{
   /// Together they name the device, as in "CPU:0".

@@ -7,8 +7,8 @@ namespace lockstep {
 /// A shared library that is loaded at first use instead of at program start. It is never unloaded.
 class DynamicLibrary {
  public:
-  /// Loads the library `name`, for which the system searches its usual folders. Throws Unsupported with the library's
-  /// name and `remedy`, which says how to install a missing library.
+  /// Loads the library `name` from the system's usual folders. Throws Unsupported with the library's name and `remedy`,
+  /// which says how to install a missing library.
   DynamicLibrary(const char* name, const char* remedy);
 
   /// A function of the library, with the type that a header declares, e.g. function<decltype(puts)>("puts"). Throws

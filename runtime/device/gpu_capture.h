@@ -43,9 +43,9 @@ class GpuCapture {
   /// Returns the work captured since the last call and continues capturing. Throws DeviceError, which ends the capture.
   CapturedWork take();
 
-  /// Runs `action` now or, if the calling thread is capturing, at this point of each launch. Use it for host code whose
-  /// result changes from launch to launch but that uses the same memory, such as drawing a random key. The captured
-  /// work or the CaptureWarmUp keeps `action`, and with it the tensors that `action` holds.
+  /// Runs `action` now or, if the calling thread is capturing, at this point of each launch. Use it for host code that
+  /// uses the same memory in every launch but has a different result each time, such as drawing a random key. The
+  /// captured work or the CaptureWarmUp keeps `action`, and with it the tensors that `action` holds.
   static void each_time(const std::function<void()>& action);
 
  private:

@@ -42,9 +42,9 @@ class GpuPlatform {
   virtual MemoryResource& memory(const LogicalDevice& gpu) = 0;
   /// Pinned host memory, from which GPUs can copy asynchronously.
   virtual MemoryResource& pinned_memory() = 0;
-  /// Copies between two GPUs, or between a GPU and the host. The copy runs after earlier and before later work in the
-  /// compute streams of the GPUs. Between GPUs it is asynchronous. In a copy from the host, `from` may be reused on
-  /// return; the call may wait for the compute stream. A copy to the host waits for the compute stream, so that `to`
+  /// Copies between two GPUs, or between a GPU and the host. In the compute streams of the GPUs, the copy runs after
+  /// earlier work and before later work. Between GPUs it is asynchronous. In a copy from the host, `from` may be reused
+  /// on return; the call may wait for the compute stream. A copy to the host waits for the compute stream, so that `to`
   /// can be read on return, and throws the same errors as synchronize. Throws DeviceError, NotCapturable.
   virtual void copy(void* to, const LogicalDevice& destination, const void* from, const LogicalDevice& source,
                     std::size_t bytes) = 0;

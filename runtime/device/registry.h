@@ -19,7 +19,7 @@ std::vector<Device> physical_devices();
 /// another process has exclusive use of the GPU.
 std::size_t free_memory(const Device& device);
 
-/// Why there is no GPU: no CUDA in this build, no driver or no device. Empty if there is one.
+/// Why there is no GPU: no CUDA in this build, no driver or no device. Empty if there is a GPU.
 std::string why_no_gpu();
 
 /// `count` logical CPUs CPU:0 .. CPU:count-1, each with available_cores() / count cores, rounded down, at least one.

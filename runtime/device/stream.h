@@ -45,8 +45,8 @@ class GpuEvent {
   ///@}
 };
 
-/// A point in the work of a stream that other streams and the host can wait for. Only one thread at a time may record
-/// it, and no other thread may wait for it meanwhile.
+/// A point in a stream's work, for which other streams and the host can wait. Only one thread at a time may record it,
+/// and no other thread may wait for it meanwhile.
 class Event {
  public:
   /// An event for the streams of `gpu` that has recorded no work. Throws DeviceError; Unsupported in a build without

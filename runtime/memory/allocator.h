@@ -19,8 +19,8 @@ class Buffer {
  public:
   /// For CachingAllocator::allocate. The destructor returns `block` to `owner`.
   Buffer(std::shared_ptr<CachingAllocator> owner, BlockList::Position block);
-  /// For `bytes` bytes at `data`, on the device of `owner`, that no CachingAllocator has allocated. `memory`, which
-  /// must not be null, keeps them alive.
+  /// For `bytes` bytes at `data`, on the device of `owner`, which no CachingAllocator has allocated. `memory`, which
+  /// must not be null, keeps these bytes valid.
   Buffer(std::shared_ptr<CachingAllocator> owner, std::shared_ptr<const void> memory, void* data, std::size_t bytes);
   ~Buffer();
   Buffer(const Buffer&) = delete;
@@ -33,8 +33,8 @@ class Buffer {
   /// Whether the memory is this buffer's own block. False for memory of another library and after move_into.
   bool has_block() const { return other_ == nullptr; }
   /// Makes this buffer refer to the memory at `offset` in `other`, which must already hold the same bytes, and frees
-  /// its own block. Does nothing after keep_block. Preconditions: this buffer moves only once, `other` never, and no
-  /// other thread uses either meanwhile.
+  /// its own block. Does nothing after keep_block. Preconditions: this buffer has not been moved before; `other` is
+  /// never moved; no other thread uses either buffer meanwhile.
   void move_into(std::shared_ptr<Buffer> other, std::size_t offset);
   /// Makes later calls of move_into do nothing, so that the block stays at its address until the buffer is destroyed.
   /// For other libraries, which know only the address.
@@ -61,9 +61,10 @@ struct AllocatorStats {
 };
 
 /// Reuses freed memory, so that a step with the same shapes as an earlier one allocates nothing from the resource. As
-/// long as the resource can extend its last allocation, as host memory usually can, all blocks lie in one segment, and
-/// hardly more memory is reserved than is in use at a step's peak. A freed block may be reused immediately, because
-/// work on a logical device is ordered by its replica's thread (CPU) or by its compute stream (GPU). Thread-safe.
+/// long as the resource can extend its last allocation, as host memory usually can, all blocks lie in one segment. The
+/// reserved memory is then hardly larger than the memory in use at a step's peak. A freed block may be reused
+/// immediately, because work on a logical device is ordered by its replica's thread (CPU) or by its compute stream
+/// (GPU). Thread-safe.
 class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
  public:
   /// Preconditions: a std::shared_ptr owns the allocator; `resource` allocates memory of `device` and outlives the

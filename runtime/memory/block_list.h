@@ -30,8 +30,9 @@ class BlockList {
     keep  ///< use the whole block, but only if the excess is at most an eighth of the request
   };
 
-  /// Marks the smallest free block of at least `bytes` bytes as in use and returns it; of several of that size, the one
-  /// at the lowest address. Returns nothing if there is no such block or if it is larger than `excess` permits.
+  /// Marks the smallest free block of at least `bytes` bytes as in use and returns it. Of blocks of equal size, takes
+  /// the block at the lowest address. Returns nothing if there is no such block or if it is larger than `excess`
+  /// permits.
   std::optional<Position> take(std::size_t bytes, Excess excess);
   /// Makes `block` free again. Precondition: it belongs to this list and is in use.
   void give_back(Position block) noexcept;

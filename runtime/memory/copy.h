@@ -6,9 +6,9 @@
 
 namespace lockstep {
 
-/// Copies `bytes` bytes between the memory of two devices, which may be the same. The copy runs after earlier and
-/// before later work in the compute streams of those devices that are GPUs. Between GPUs it is asynchronous; otherwise,
-/// on return, `from` may be reused, and `to` may be read if it is on a CPU. Throws the same errors as
+/// Copies `bytes` bytes between the memory of two devices, which may be the same. In the compute stream of each GPU
+/// among them, the copy runs after earlier work and before later work. Between GPUs it is asynchronous. Otherwise,
+/// `from` may be reused on return, and a `to` on a CPU may be read on return. Throws the same errors as
 /// GpuPlatform::copy.
 void copy_bytes(void* to, const LogicalDevice& destination, const void* from, const LogicalDevice& source,
                 std::size_t bytes);

@@ -8,10 +8,10 @@
 
 namespace lockstep {
 
-/// Host memory. Each allocation reserves a range of addresses, which costs no memory, and makes its beginning usable;
-/// `extend` makes more of it usable. `settle` backs the usable part with huge pages, if the kernel provides them, for
-/// fewer TLB misses in large activations. Huge pages are not requested earlier, because in a virtual machine, the host
-/// often has to find a huge page first, which takes about ten times as long as clearing it.
+/// Host memory. Each allocation reserves a range of addresses, which costs no memory, and makes the beginning of the
+/// range usable; `extend` makes more of the range usable. `settle` backs the usable part with huge pages, if the kernel
+/// provides them, for fewer TLB misses in large activations. Huge pages are not requested earlier, because in a virtual
+/// machine, the host often has to find a huge page first, which takes about ten times as long as clearing it.
 class HostMemory final : public MemoryResource {
  public:
   /// `addresses`: size in bytes of the address range that is reserved for each allocation and its extensions. The range

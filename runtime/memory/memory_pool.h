@@ -7,13 +7,13 @@
 
 namespace lockstep {
 
-/// Memory of a device from which only threads in a MemoryPoolScope allocate, so that no other values occupy the
-/// addresses that a GPU's captured work uses. The device's memory limit does not apply to a pool. Buffers allocated
+/// A device's memory for threads in a MemoryPoolScope. Other threads do not allocate from it, so no other values occupy
+/// the addresses that a GPU's captured work uses. The device's memory limit does not apply to a pool. Buffers allocated
 /// from a pool may outlive it.
 class MemoryPool {
  public:
   ///@{
-  /// An empty pool. Precondition: the resource does not support `extend` (those of GPUs do not).
+  /// An empty pool. Precondition: the resource does not support `extend` (resources of GPUs do not).
   explicit MemoryPool(const LogicalDevice& gpu) : MemoryPool(gpu, memory_resource(gpu)) {}
   MemoryPool(const LogicalDevice& gpu, MemoryResource& resource)
       : allocator_(std::make_shared<CachingAllocator>(gpu, resource)) {}

@@ -9,7 +9,7 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Exchange of tensors with other libraries through DLPack, without copying elements. Programs that call from_dlpack or
-// to_dlpack include a header of DLPack: <dlpack/dlpack.h> or that of the other library, such as <ATen/dlpack.h>.
+// to_dlpack include a header of DLPack: <dlpack/dlpack.h> or the other library's header, such as <ATen/dlpack.h>.
 
 struct DLManagedTensor;
 struct DLManagedTensorVersioned;
@@ -75,15 +75,15 @@ Tensor from_dlpack(Managed* managed) {
                    });
 }
 
-/// torch::toDLPack: a DLPack tensor that shares the memory of `tensor`, also of a view or a variable, and keeps it
-/// alive until the caller, or the library that gets the result, calls its deleter, on any thread. Waits for the GPU
-/// that holds the elements. Tapes and gradients are not passed on. Throws InvalidArgument for an undefined tensor, and
-/// DeviceError.
+/// torch::toDLPack: a DLPack tensor that shares the memory of `tensor`, which may be a view or a variable. Keeps the
+/// memory alive until the caller, or the library that gets the result, calls the deleter. Any thread may call it. Waits
+/// for the GPU that holds the elements. Tapes and gradients are not passed on. Throws InvalidArgument for an undefined
+/// tensor, and DeviceError.
 ///
 /// An optimizer moves its variables to other memory in its first step. Tensors exported before that step, and handles
 /// to a variable's value taken before it, keep the old value. Export variables after Optimizer::build. Memory of a GPU
 /// may be reused as soon as the deleter has been called: wait for the other library's work first. A broadcast view is
-/// marked as read-only in DLManagedTensorVersioned; with DLManagedTensor, do not write it.
+/// marked as read-only in DLManagedTensorVersioned; do not write to it through DLManagedTensor either.
 template <DLPackTensor Managed = DLManagedTensor>
 Managed* to_dlpack(const Tensor& tensor) {
   struct Exported {

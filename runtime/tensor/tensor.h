@@ -53,10 +53,10 @@ class Tensor {
     }
   }
   /// libtorch's from_blob: a tensor whose elements are at `data`. Its handles and views hold `memory`, which must not
-  /// be null and must keep `data` valid. `strides` are in elements. Throws InvalidArgument for negative sizes, if the
-  /// numbers of sizes and strides differ, for an address that is not aligned to the dtype and, if there are elements,
-  /// for negative strides, more than 2^63 - 1 bytes and a null pointer; throws Unsupported if this machine cannot use
-  /// the device.
+  /// be null and must keep `data` valid. `strides` are in elements. Throws InvalidArgument for negative sizes,
+  /// different numbers of sizes and strides, and an address that is not aligned to the dtype. If there are elements,
+  /// also throws it for negative strides, more than 2^63 - 1 bytes and a null pointer. Throws Unsupported if this
+  /// machine cannot use the device.
   static Tensor from_blob(void* data, const Shape& shape, const Shape& strides, DType dtype,
                           const LogicalDevice& device, const std::shared_ptr<const void>& memory);
   /// A tensor of rank 0 on the calling thread's device.
@@ -86,16 +86,16 @@ class Tensor {
   std::uint64_t id() const { return id_; }
   /// Whether this is a trainable variable, which every tape watches automatically.
   bool is_parameter() const { return is_parameter_; }
-  /// The Parameter of the trainable variable's copy that this tensor is or is a view of; null for other tensors.
+  /// If this tensor is a trainable variable's copy or a view of one, the Parameter of that copy; otherwise null.
   const std::shared_ptr<Parameter>& parameter() const { return parameter_; }
   /// A handle to the same elements, with a new id, that tapes treat as a trainable parameter called `name`.
   Tensor as_parameter(std::string name = {}) const;
   /// A handle to this tensor with the id of `other`, so that tapes treat the two as one. Precondition: equal values.
   Tensor in_place_of(const Tensor& other) const;
   ///@{
-  /// with_origin returns a handle to this tensor that records that the tensor is the result of `op` applied to
-  /// `origin`. That record keeps `origin` alive while the handle or a view of it exists. origin returns the operand
-  /// recorded for `op`; undefined if there is no such record, and for views.
+  /// with_origin returns a handle to this tensor and records in it that `op`, applied to `origin`, returned the tensor.
+  /// The record keeps `origin` alive while the handle or a view of it exists. origin returns the operand recorded for
+  /// `op`; for views, and if there is no such record, it returns an undefined tensor.
   Tensor with_origin(std::string_view op, const Tensor& origin) const;
   Tensor origin(std::string_view op) const;
   ///@}
@@ -118,9 +118,9 @@ class Tensor {
   /// memory or T is not the dtype; LogicError when undefined.
   template <class T>
   std::span<T> span() const;
-  /// The element of a one-element tensor. T is the C++ type of the dtype; or a type that belongs to no dtype, such as
-  /// double, to which the element is converted. Waits for the GPU that holds the tensor. Throws InvalidArgument unless
-  /// there is exactly one element, and if T belongs to another dtype.
+  /// The element of a one-element tensor. T is the C++ type of the dtype, or a type that belongs to no dtype, such as
+  /// double; the element is then converted to T. Waits for the GPU that holds the tensor. Throws InvalidArgument if the
+  /// number of elements is not 1 or T belongs to another dtype.
   template <class T>
   T item() const;
   /// A host copy of the elements in row-major order, converted to T. Waits for the GPU that holds them.
@@ -140,14 +140,14 @@ class Tensor {
   /// The elements broadcast to `shape` by NumPy's rules, with stride 0 along repeated axes; read-only. Throws
   /// InvalidArgument when the shapes do not broadcast.
   Tensor broadcast_view(const Shape& shape) const;
-  /// Joins the parts along `axis` without a copy: returns a view of all of them if they follow one another in the same
-  /// memory, together form a dense tensor, and all are views of the same trainable variable or none is a view of one.
-  /// Otherwise returns an undefined tensor. Concatenation uses it for parts that were written in place. Throws
-  /// InvalidArgument when `axis` is out of range.
+  /// Joins the parts along `axis` without a copy: returns a view of all parts if they follow one another in the same
+  /// memory and together form a dense tensor. If one part is a view of a trainable variable, all parts must be views of
+  /// the same variable. Otherwise returns an undefined tensor. Concatenation uses it for parts that were written in
+  /// place. Throws InvalidArgument when `axis` is out of range.
   static Tensor joined(std::span<const Tensor> parts, int axis);
   /// Whether no other handle or view shares this handle's memory. Always false for from_blob's tensors and after
-  /// move_into. A handle that with_origin returned does not count the handle that it was called on, but that handle
-  /// counts the returned one.
+  /// move_into. A handle that with_origin returned does not count the original handle; the original handle counts the
+  /// returned one.
   bool unique() const { return buffer_.use_count() == 1 && buffer_->has_block(); }
 
   /// The elements in host memory. If this tensor is in host memory, returns a handle to it, which shares its memory;

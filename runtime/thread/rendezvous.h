@@ -12,8 +12,8 @@
 namespace lockstep {
 
 /// A barrier for a fixed group of threads. Waiting never hangs: a member that fails calls `abort`, and all others throw
-/// Aborted when they wait. If a member does not arrive in time, one waiting member throws Timeout, which names the late
-/// ones, and the others throw Aborted. Tracks the state of each member. Arriving takes no lock that another member
+/// Aborted when they wait. If members do not arrive in time, one waiting member throws Timeout, which names the late
+/// members, and the others throw Aborted. Tracks the state of each member. Arriving takes no lock that another member
 /// holds, and allocates no memory after the first rounds.
 class Rendezvous {
  public:
@@ -28,9 +28,9 @@ class Rendezvous {
   /// Records that `member` begins its part of a run.
   void begin(int member);
   /// Blocks until every member has arrived at `place`, the collective's name in messages. Throws LogicError if a member
-  /// has finished or arrived at another place, Timeout after `timeout`, and Aborted after `abort` or another member's
-  /// Timeout. All members then throw until `reset`. Timeout's message has the state of every member. Precondition:
-  /// timeout <= longest_timeout.
+  /// has finished or arrived at another place. Throws Timeout, whose message has the state of every member, after
+  /// `timeout`. Throws Aborted after `abort` or another member's Timeout. After any of these errors, all members throw
+  /// until `reset`. Precondition: timeout <= longest_timeout.
   void arrive_and_wait(int member, const char* place, std::chrono::milliseconds timeout);
   /// Records that `member` has failed. Every member that waits or arrives later throws Aborted with `reason` in the
   /// message. Allocates no memory.

@@ -22,8 +22,8 @@ class ThreadTeam {
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
-  /// Calls job(i) on the thread of contexts[i], for all i, and blocks until all calls have returned. Then rethrows the
-  /// exception of the lowest i that threw. Must not be called concurrently or from a job.
+  /// Calls job(i) on the thread of contexts[i], for all i, and blocks until all calls have returned. Then, if calls
+  /// have thrown, rethrows the exception of the call with the lowest i. Must not be called concurrently or from a job.
   void run(const std::function<void(int)>& job);
 
  private:

@@ -11,9 +11,9 @@ namespace lockstep {
 class GpuRecording {
  public:
   /// Begins a recording of at most `capacity` kernels, copies and memsets; GpuTimeline::left_out counts the rest.
-  /// Throws Unsupported, with the reason, in a build without CUPTI, if CUPTI's library is missing, or if CUPTI refuses,
-  /// for example without a GPU, without permission or while another profiler runs. Throws LogicError while another
-  /// recording runs.
+  /// Throws Unsupported, with the reason, in a build without CUPTI, if CUPTI's library is missing, or if CUPTI cannot
+  /// record, for example because there is no GPU, permission is missing or another profiler runs. Throws LogicError
+  /// while another recording runs.
   explicit GpuRecording(std::size_t capacity = std::size_t{1} << 20);
   ~GpuRecording();
   GpuRecording(const GpuRecording&) = delete;

@@ -41,9 +41,9 @@ class GpuTimeline {
   std::uint64_t left_out() const { return left_out_; }
   /// The earliest start; 0 if the timeline is empty.
   std::uint64_t first_ns() const;
-  /// One line with, for each GPU that ran kernels, their number and three times in ms: "busy", during which at least
-  /// one kernel ran; "gaps", during which none ran; and "span", their sum, from the first kernel's start to the last
-  /// one's end.
+  /// One line. For each GPU that ran kernels, it has the number of kernels and three times in ms: "busy", during which
+  /// at least one kernel ran; "gaps", during which no kernel ran; and "span", the sum of both, from the first kernel's
+  /// start to the last kernel's end.
   std::string summary() const;
   /// Adds a process for each GPU to `trace`, with a row for each stream. GPU i is process `first_process` + i. Times
   /// count from `origin_ns`.
