@@ -12,13 +12,14 @@
 namespace lockstep {
 
 /// Combines the replicas' values elementwise, in replica order, into a new tensor. Call it on one thread while no
-/// replica runs; replicas use `ReplicaContext::all_reduce`. Throws InvalidArgument unless all values are dense and have
-/// the same shape and dtype and the op supports the dtype (check_reducible). Precondition: at least one value.
+/// replica runs; replicas use `ReplicaContext::all_reduce`. Throws InvalidArgument if a value is undefined or strided,
+/// if the values differ in shape or dtype, and if the op does not support the dtype (check_reducible). Precondition: at
+/// least one value.
 Tensor combine(ReduceOp op, std::span<const Tensor> values);
 
 /// Joins the rows of all replicas, in replica order, without adding them up; a mean divides the rows' values by the
-/// number of replicas. For `workers` and `place` see below. Throws Unsupported for ops other than sum and mean,
-/// InvalidArgument unless all have the same dense shape and dtype.
+/// number of replicas. For `workers` and `place` see below. Throws Unsupported for ops other than sum and mean. Throws
+/// InvalidArgument if the values differ in dense shape or dtype.
 IndexedSlices combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const IndexedSlices> values);
 
 /// Returns the dtype of the values. Throws InvalidArgument if they differ in dtype, on all workers. For functions that

@@ -17,8 +17,8 @@ struct FlatRange {
 };
 
 /// Shard `share` of `shares` consecutive shards that cover the range. Borders between shards are multiples of 32
-/// elements (64 bytes of bf16) from range.begin, so that two replicas never write to the same cache line if range.begin
-/// is aligned to one.
+/// elements (64 bytes of bf16) from range.begin, so that two replicas never write to the same cache line if a cache
+/// line begins at range.begin.
 FlatRange shard_of(const FlatRange& range, int share, int shares);
 
 /// Reduces elements `range` of all `in`, in their order, into the same elements of each `out`. All tensors must be

@@ -24,6 +24,7 @@ class ReplicaGroup {
 
   /// For replicas 0 .. replicas - 1. `timeout` is the longest wait for the other replicas at a barrier; if
   /// `sequential`, the longest wait for one replica's run. Values above longest_timeout (a year) are reduced to it.
+  /// Throws InvalidArgument for replicas < 1.
   ReplicaGroup(int replicas, std::chrono::milliseconds timeout, bool sequential = false)
       : rendezvous_(replicas),
         timeout_(std::min<std::chrono::milliseconds>(timeout, longest_timeout)),
@@ -31,7 +32,8 @@ class ReplicaGroup {
         members_(static_cast<std::size_t>(replicas)) {}
   /// For one replica on each device. `parameter_devices`: devices whose memory the replicas' kernels access. If all
   /// replicas are on GPUs and there are at least two GPUs, counting those of `parameter_devices`, barriers also order
-  /// the work in the compute streams of all these GPUs. Throws the same errors as Event's constructor.
+  /// the work in the compute streams of all these GPUs. Throws InvalidArgument for no devices, and the errors of
+  /// Event's constructor.
   ReplicaGroup(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout, bool sequential = false,
                const std::vector<LogicalDevice>& parameter_devices = {});
 
@@ -39,10 +41,11 @@ class ReplicaGroup {
   std::chrono::milliseconds timeout() const { return timeout_; }
   /// Number of replicas.
   int size() const { return rendezvous_.members(); }
-  /// Blocks until every replica has called it. If barriers order the work of GPUs (see the constructor), a GPU begins
-  /// work that its replica submits after the barrier only when all work that the replicas submitted to their compute
-  /// streams before the barrier is done; the host does not wait for that work. Throws the same errors as
-  /// Rendezvous::arrive_and_wait and also NotCapturable while the calling thread captures a graph (GpuCapture).
+  /// Blocks until every replica has called it. If barriers order the work of GPUs (see the constructor), work that a
+  /// replica submits after the barrier runs on its GPU only after all work in the replicas' compute streams from before
+  /// the barrier has completed. The host does not wait for that work. Throws the same errors as
+  /// Rendezvous::arrive_and_wait, and NotCapturable while the calling thread captures a graph (GpuCapture). If barriers
+  /// order the work of GPUs, also throws DeviceError.
   void barrier(int replica, const char* place) {
     refuse_capture(combined_value);
     if (gpus_.empty()) return barrier_on_host(replica, place);
@@ -51,7 +54,7 @@ class ReplicaGroup {
     barrier_on_host(replica, place);
     order_after_all(replica, number);
   }
-  /// Like barrier(), but does not order the GPUs' work.
+  /// Like barrier(), but does not order the GPUs' work and does not throw DeviceError.
   void barrier_on_host(int replica, const char* place) {
     refuse_capture(combined_value);
     wait_for_runs(replica, replica, size());
@@ -61,7 +64,8 @@ class ReplicaGroup {
   /// The barrier on the host, to abort it and to report its state.
   Rendezvous& rendezvous() { return rendezvous_; }
 
-  /// Runs job(replica), the replica's part of a step, on the calling thread, and measures its busy time.
+  /// Runs job(replica), the replica's part of a step, on the calling thread, and measures its busy time. Throws
+  /// whatever `job` throws and, if `sequential`, the errors of Rendezvous::arrive_and_wait.
   template <class Job>
   void run_timed(int replica, Job&& job) {
     rendezvous_.begin(replica);
@@ -73,8 +77,9 @@ class ReplicaGroup {
     member(replica).busy = Clock::now() - start - (WaitTimer::total() - waited_before);
     wait_for_runs(replica, replica, size());
   }
-  /// Duration of the replica's last step. Excludes the time that WaitTimer counts: waiting for other replicas or for
-  /// input, and merge_call, which runs once for all replicas. Precondition: no step is running.
+  /// Duration of the replica's last step whose job did not throw; 0 before the first. Excludes the time that WaitTimer
+  /// counts: waiting for other replicas or for input, and merge_call, which runs once for all replicas. Precondition:
+  /// no step is running.
   Clock::duration busy(int replica) const { return members_.at(static_cast<std::size_t>(replica)).busy; }
   /// Whether replicas run one at a time.
   bool sequential() const { return sequential_; }
@@ -104,7 +109,8 @@ class ReplicaGroup {
   Event& event_of(int replica, std::size_t barrier_number) { return *member(replica).events[barrier_number % 2]; }
   Stream stream_of(int replica) const { return {gpus_[static_cast<std::size_t>(replica)]}; }
   /// Makes later work in this replica's compute stream wait for the work that the other replicas submitted before the
-  /// barrier and for that of parameter_gpus_ so far, and later work of parameter_gpus_ wait for this replica's stream.
+  /// barrier, and for the work submitted so far to parameter_gpus_. Makes later work of parameter_gpus_ wait for this
+  /// replica's stream.
   void order_after_all(int replica, std::size_t barrier_number);
 
   Rendezvous rendezvous_;

@@ -45,9 +45,9 @@ class SyncOnReadVariable final : public DistributedVariable {
   /// The combined value, in new memory. Throws InvalidArgument for Aggregation::none.
   Tensor read() const override;
   /// With an aggregation other than sum, applies `op` to each copy. With sum, sets each copy to an equal share of
-  /// `value`; of integers, the first copy of the first worker also gets the remainder. Throws InvalidArgument for
-  /// AssignOp::add and sub with aggregation sum, because it is undefined whether `value` counts once or once per
-  /// replica, and for a bool variable with aggregation sum.
+  /// `value`; for integers, the first copy of the first worker also gets the remainder. With aggregation sum, throws
+  /// InvalidArgument for a bool variable. Also throws it for AssignOp::add and sub, because it is then undefined
+  /// whether `value` counts once or once per replica.
   void write(AssignOp op, const Tensor& value) override;
   void write_in_replica(AssignOp op, const Tensor& value, bool literal, int replica) override;
   ///@{

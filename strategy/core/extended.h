@@ -11,7 +11,7 @@ namespace lockstep {
 
 /// Destination of a value: one or more devices, the device of a tensor, or the devices of all copies of a variable. The
 /// constructors throw InvalidArgument for an empty list of devices, for an undefined tensor or variable, and for names
-/// that parse_devices rejects; Unsupported for a device that this build cannot use.
+/// that parse_devices rejects. They throw Unsupported for a device that this build cannot use.
 class Destinations {
  public:
   ///@{
@@ -67,7 +67,7 @@ class StrategyExtended {
   /// The variable's value in new memory; the copies of an on_read variable are combined by its aggregation.
   Tensor read_var(const Variable& variable) const;
   /// Returns this strategy's variable to which `copy`, a value read in a replica, belongs. Throws InvalidArgument if
-  /// there is none or if it no longer exists; a copy does not keep its variable alive.
+  /// there is no such variable or it no longer exists; a copy does not keep its variable alive.
   Variable value_container(const Tensor& copy) const;
 
   /// The devices on which each variable has a copy.

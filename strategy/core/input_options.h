@@ -23,9 +23,9 @@ struct DistributeOptions {
   /// replica of all workers. Empty: equal shares. Not allowed with measure_steps.
   std::vector<double> shares{};
   /// Number of steps over which the replicas' speeds are measured; 0: no measurement. The batches of a warm-up step and
-  /// of the measured steps are split evenly, later ones in proportion to the speeds. Every run() with a batch of the
-  /// data set is a step, but one in which a replica has no rows does not count. Ignored with one replica; distribute()
-  /// throws Unsupported with several workers.
+  /// of the measured steps are split evenly, later batches in proportion to the speeds. Every run() with a batch of the
+  /// data set is a step, but a step in which a replica has no rows does not count. Ignored with one replica;
+  /// distribute() throws Unsupported with several workers.
   std::int64_t measure_steps = 0;
   /// Keeps the data set's tensors in the memory of every replica's device, to which the first call of
   /// DistributedIterator::next() copies them. Each step takes the rows of its batch from there and transforms them on
@@ -48,7 +48,7 @@ struct InputContext {
 
 /// Number of data sets that supply the replicas.
 enum class ReplicationMode {
-  per_worker,   ///< one data set on each worker; its replicas take its batches in turn
+  per_worker,   ///< one data set on each worker; the worker's replicas take its batches in turn
   per_replica,  ///< one data set for each replica
 };
 

@@ -68,8 +68,8 @@ class ReplicaContext {
   auto merge_at(const std::string& place, Merge&& merge, const std::tuple<Args...>& args) const;
 
   /// Makes one variable for all replicas, from replica 0's spec. Shapes, dtypes and, except for TensorFlow's "_1"
-  /// suffixes, names must be equal on all replicas. Throws LogicError if they are not, and after the strategy's first
-  /// step.
+  /// suffixes, names must be equal on all replicas. Throws LogicError if they are not equal, and after the strategy's
+  /// first step.
   std::shared_ptr<VariableState> create_variable(VariableSpec spec) const;
 
   /// Blocks until every replica of all workers has called it. `place` names the barrier in errors.

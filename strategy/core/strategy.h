@@ -124,22 +124,22 @@ class Strategy {
   /// pairs and tuples; other values are passed unchanged. If the results are vectors, maps, pairs or tuples, regroup()
   /// turns them into one structure of PerReplica. If a replica throws, the others are released at their next barrier,
   /// and run() rethrows the first error, with the replica's name added if it is a lockstep::Error. May be called inside
-  /// merge_call. Throws LogicError inside a replica, inside update() and in the scope of another strategy,
+  /// merge_call. Throws LogicError inside a replica, inside update() and in the scope of another strategy. Throws
   /// InvalidArgument if an argument has values for another number of replicas.
   template <class Step, class... Args>
   requires StepFor<Step, Args...>
   auto run(Step&& step, const Args&... args) const;
 
-  /// Calls fn(variable, args...) once for each copy of the variable, in copy order, on the calling thread with the
-  /// copy's device as current device, and returns the results. Inside fn, reading and assigning the variable use that
+  /// Calls fn(variable, args...) once for each copy of the variable, in copy order, on the calling thread, with the
+  /// copy's device as the current device. Returns the results. Inside fn, reading and assigning the variable use that
   /// copy only; fn must keep the copies equal. Each call gets the copy's element of every PerReplica argument. Throws
   /// LogicError inside a replica (use merge_call there) and under another strategy.
   template <class Fn, class... Args>
   auto update(const Variable& variable, Fn&& fn, const Args&... args) const;
 
-  // reduce, weighted_mean and gather combine the values of this worker's replicas with those of all other workers,
-  // which must make the same call. They throw LogicError inside a replica. If they throw another error on one worker,
-  // the others throw InvalidArgument with its name and message.
+  // reduce, weighted_mean and gather combine the values of all workers' replicas; all workers must make the same call.
+  // They throw LogicError inside a replica. If they throw another error on one worker, the others throw InvalidArgument
+  // with its name and message.
 
   /// Combines the values elementwise, in replica order. Throws the errors of lockstep::combine. The op can be given by
   /// name: "SUM". For means over uneven batches, use the overload with axes or weighted_mean.
@@ -152,14 +152,14 @@ class Strategy {
   ///@}
   /// Reduces each replica's value over `axes` (negative: from the end), then over the replicas; the values' sizes along
   /// `axes` may differ. The mean divides by the number of elements of all replicas, which is right for uneven and empty
-  /// parts, too. Supports sum, of f32, bf16, i32 and i64, and mean, of f32 and bf16; other ops throw Unsupported.
+  /// parts, too. Supports sum for f32, bf16, i32 and i64, and mean for f32 and bf16. Throws Unsupported for other ops.
   Tensor reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, const std::vector<int>& axes) const;
   /// sum(values[r] * counts[r]) / sum(counts): the mean over all examples, from the replicas' means. Ignores values of
   /// count 0, even NaN; if all counts are 0, the result is NaN. Throws InvalidArgument for a negative count.
   Tensor weighted_mean(const PerReplica<Tensor>& values, const PerReplica<double>& counts) const;
   /// Concatenates the values along `axis`, along which their sizes may differ; see lockstep::gather_values.
   Tensor gather(const PerReplica<Tensor>& values, int axis) const;
-  /// The copy that each replica of this process uses. Throws InvalidArgument unless there is one, or one per replica.
+  /// Each local replica's copy. Throws InvalidArgument if there is neither a single copy nor one copy per replica.
   PerReplica<Tensor> local_results(const Variable& variable) const;
   /// Calls make(ValueContext) for each replica of this process and returns the values.
   template <class Make>
@@ -170,8 +170,8 @@ class Strategy {
   /// wrong shapes in other rows. Throws InvalidArgument for invalid options, Unsupported for measure_steps with several
   /// workers. Include <lockstep/strategy/input/distributed_dataset.h>.
   DistributedDataset distribute(const Dataset& batches, const DistributeOptions& options = {}) const;
-  /// Distributes data sets whose elements are the batches of single replicas: in each step, each replica gets one.
-  /// Calls `per_replica_batches` as InputOptions::replication_mode says. All workers must call this. Throws
+  /// Distributes data sets whose elements are the batches of single replicas: in each step, each replica gets one
+  /// batch. Calls `per_replica_batches` as InputOptions::replication_mode says. All workers must call this. Throws
   /// InvalidArgument for invalid options and an empty function.
   DistributedDataset distribute_from_function(const std::function<Dataset(const InputContext&)>& per_replica_batches,
                                               const InputOptions& options = {}) const;

@@ -22,8 +22,8 @@ struct CoordinationOptions {
 /// A strategy with a host thread for each replica. Derived classes define the kind of its variables.
 class ThreadedStrategy : public StrategyState, public std::enable_shared_from_this<ThreadedStrategy> {
  public:
-  /// Throws InvalidArgument for an empty list of devices, a device listed twice and a timeout that is not positive;
-  /// Unsupported for a device that this build cannot use. Also throws whatever connect throws.
+  /// Throws InvalidArgument for an empty list of devices, a device listed twice and a timeout that is not positive.
+  /// Throws Unsupported for a device that this build cannot use. Also throws whatever connect throws.
   ThreadedStrategy(std::vector<LogicalDevice> devices, const CoordinationOptions& options);
   ~ThreadedStrategy() override;
 

@@ -67,7 +67,7 @@ class VariableState {
   virtual Tensor read() const { return copies_.front(); }
   /// Assigns outside a replica.
   virtual void write(AssignOp op, const Tensor& value);
-  /// Assigns in replica `replica`. All replicas must call it unless the variable is on_read. `literal`: `value` comes
+  /// Assigns in replica `replica`. If the variable is not on_read, all replicas must call it. `literal`: `value` comes
   /// from an overload that takes a number and is the same on every replica, so it is not combined. Throws LogicError
   /// for a plain variable if this process has several replicas.
   virtual void write_in_replica(AssignOp op, const Tensor& value, bool literal, int replica);
@@ -104,8 +104,8 @@ class VariableState {
   const std::vector<Tensor>& copies() const { return copies_; }
   /// TensorFlow's names of the copies: "v", "v/replica_1", ...
   std::string copy_name(int index) const;
-  /// The copy that replica `index` uses, or that Strategy::update visits at `index`. If there is just one copy, that
-  /// one.
+  /// The copy that replica `index` uses, or that Strategy::update visits at `index`. If there is only one copy, returns
+  /// that copy.
   const Tensor& copy_for(int index) const;
   /// Moves copy `index` and its value to `memory`, of the same shape and dtype. Tapes that recorded reads of the copy
   /// still treat it as the same tensor after the move. The first move of a copy frees its original memory and makes all
@@ -128,8 +128,7 @@ class VariableState {
   std::vector<Tensor> copies_;
   std::vector<double> copy_weights_;
   std::vector<char> moved_;  ///< for each copy: whether move_copy has moved it
-  /// While set_trainable has made a trainable variable untrainable: its copies as tapes and optimizers know them.
-  /// Otherwise empty.
+  /// The trainable handles of the copies, kept while set_trainable has made the variable untrainable. Otherwise empty.
   std::vector<Tensor> parameters_;
 };
 
@@ -195,11 +194,12 @@ class Variable {
 
   ///@{
   /// Changes rows of the variable; see lockstep::scatter for dtypes, order and errors. In a replica, all replicas must
-  /// call it, and their slices are combined: without an aggregation they must be equal; only_first_replica uses those
-  /// of replica 0; sum and mean apply the rows of all replicas in replica order, with values divided by the number of
-  /// replicas for mean. Slices that share the variable's memory are copied before the first write. Throws Unsupported
-  /// for an on_read variable (except in Strategy::update) and, in a replica, for scatter_min, scatter_max and
-  /// scatter_update of a variable with aggregation sum or mean. Throws LogicError as assign does.
+  /// call it, and their slices are combined: without an aggregation they must be equal; only_first_replica uses the
+  /// slices of replica 0; sum and mean apply the rows of all replicas in replica order, and mean first divides their
+  /// values by the number of replicas. Slices that share the variable's memory are copied before the first write.
+  /// Throws Unsupported for an on_read variable (except in Strategy::update) and, in a replica, for scatter_min,
+  /// scatter_max and scatter_update of a variable with aggregation sum or mean. Throws LogicError in the same cases as
+  /// assign.
   void scatter_add(const IndexedSlices& slices) const { scatter(ScatterOp::add, slices); }
   void scatter_sub(const IndexedSlices& slices) const { scatter(ScatterOp::sub, slices); }
   void scatter_mul(const IndexedSlices& slices) const { scatter(ScatterOp::mul, slices); }

@@ -9,11 +9,11 @@ namespace lockstep {
 /// Throws InvalidArgument unless `shares` is empty or has one positive, finite share for each replica.
 void check_shares(std::span<const double> shares, int replicas);
 
-/// Number of rows that each replica gets of a global batch of `rows` rows. Replicas get consecutive rows in replica
-/// order, and each row is used once. Largest remainder method: each replica gets floor(rows * share / sum of shares),
-/// and the remaining rows go one each to the replicas with the largest remainders, among equal remainders to the first
-/// replicas. Without shares, the numbers differ by at most one and the first replicas get the larger parts, in partial
-/// batches, too.
+/// Returns the number of rows of each replica's part of a global batch of `rows` rows. Replicas get consecutive rows in
+/// replica order, and each row is used once. Largest remainder method: each replica gets floor(rows * share / sum of
+/// shares) rows. The remaining rows go, one each, to the replicas with the largest remainders; of replicas with equal
+/// remainders, the first come first. Without shares, the numbers differ by at most one and the first replicas get the
+/// larger parts, even in partial batches. Precondition: check_shares accepts `shares`.
 std::vector<std::int64_t> split_rows(std::int64_t rows, int replicas, std::span<const double> shares = {});
 
 }  // namespace lockstep

@@ -19,12 +19,13 @@ namespace lockstep {
 /// The replicas that run in this process.
 struct LocalReplicas {
   int in_sync = 1;  ///< number of replicas in all processes
-  int first = 0;    ///< index of the first one in this process
+  int first = 0;    ///< index of this process's first replica in all processes
   int count = 1;    ///< number of replicas in this process
 };
 
-/// The rows of a global batch of `rows` >= 1 rows that this process needs: the rows that split_rows gives to its
+/// Returns the range of rows that this process needs of a global batch: the rows that split_rows assigns to its
 /// replicas. If its replicas get no rows, returns one row, because the process needs the shapes and dtypes.
+/// Precondition: rows >= 1.
 RowRange local_rows(std::int64_t rows, const LocalReplicas& replicas, std::span<const double> shares = {});
 
 /// A global batch, split over the replicas. If it is an argument of `Strategy::run`, each replica's step receives its
@@ -33,17 +34,18 @@ class DistributedBatch {
  public:
   /// The parts are views of the batch's rows, by split_rows. Throws InvalidArgument for a batch without inputs,
   /// undefined tensors, scalars (examples that were not batched), tensors with different numbers of rows, and sample
-  /// weights of other shapes than (n) or (n, 1) for n rows.
+  /// weights of other shapes than (n) or (n, 1) for n rows. Precondition: check_shares accepts `shares`.
   DistributedBatch(const Batch& global, int replicas, std::span<const double> shares = {})
       : DistributedBatch(global, LocalReplicas{.in_sync = replicas, .first = 0, .count = replicas}, shares) {}
   /// Same as above, with parts only for the replicas of this process.
   DistributedBatch(const Batch& global, const LocalReplicas& replicas, std::span<const double> shares = {});
-  /// Same as above, for a global batch of `rows` rows, of which `own` contains only the rows given by local_rows.
-  /// Throws InvalidArgument if `own` has another number of rows.
+  /// Same as above, for a global batch of `rows` rows, of which `own` contains only the rows given by local_rows. Also
+  /// throws InvalidArgument if `own` has another number of rows.
   DistributedBatch(const Batch& own, std::int64_t rows, const LocalReplicas& replicas,
                    std::span<const double> shares = {});
-  /// From one batch per replica; replicas without a batch get one of no rows. Precondition: at least one replica has a
-  /// batch. Throws InvalidArgument for examples that were not batched.
+  /// `parts` has one element per replica; a replica whose element is empty gets a batch with 0 rows. Throws
+  /// InvalidArgument for a batch in the same cases as the first constructor, and BrokenInvariant if no replica has a
+  /// batch.
   explicit DistributedBatch(const std::vector<std::optional<Batch>>& parts);
 
   /// Moves each replica's part to its device. Copies to GPUs are asynchronous: accessing a part makes the GPU's later
@@ -53,7 +55,8 @@ class DistributedBatch {
   /// by the transformed rows of `rows`, on the replica's device. Loads `rows` at once.
   void take_from(const std::shared_ptr<ResidentRows>& rows);
 
-  /// The same batch with no rows in any part; keeps shapes, dtypes and devices.
+  /// The same batch with 0 rows in each part and global_size() 0. Keeps dtypes, devices and the shapes of the rows.
+  /// Precondition: take_from has not been called.
   DistributedBatch without_rows() const;
   /// Sets the number of rows of all workers.
   void set_global_size(std::int64_t rows) { global_size_ = rows; }
@@ -67,7 +70,7 @@ class DistributedBatch {
   /// Number of parts: the replicas of this process.
   int parts() const { return static_cast<int>(parts_.size()); }
 
-  /// The batch that was split; empty unless the constructor was given the global batch.
+  /// The batch that was split. Empty if the constructor was not given the global batch.
   const Batch& global() const { return global_; }
   /// Adds the steps that run on this batch to `measurement`.
   void measure_with(std::shared_ptr<ShareMeasurement> measurement) { measurement_ = std::move(measurement); }

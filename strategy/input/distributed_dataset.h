@@ -43,10 +43,10 @@ class DistributedIterator {
 
   /// The next global batch; nothing at the end of the pass and in all later calls before begin_epoch(). If the data set
   /// is from distribute_from_function, all workers must make this call. Throws LogicError inside a replica. Errors of
-  /// the data set are thrown after the batches that precede them, and end the pass. Throws InputError if this worker's
-  /// own data set is empty while another worker's has batches, and InvalidArgument for a global batch without rows,
-  /// which also ends the pass; if the data set is from distribute_from_function, on all workers. Notifies the other
-  /// workers of its other errors.
+  /// the data set end the pass and are thrown after the batches that precede them. Throws InputError if this worker's
+  /// own data set is empty and another worker's data set has batches. Throws InvalidArgument for a global batch without
+  /// rows, which also ends the pass; if the data set is from distribute_from_function, all workers throw it. Notifies
+  /// the other workers of its other errors.
   std::optional<DistributedBatch> next();
   /// Ends the current pass and starts pass `number`. Notifies the other workers of the data set's errors.
   void begin_epoch(std::uint64_t number);

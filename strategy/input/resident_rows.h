@@ -18,8 +18,8 @@ class ResidentRows {
   ResidentRows(RowTensors rows, std::vector<LogicalDevice> devices)
       : rows_(std::move(rows)), devices_(std::move(devices)) {}
 
-  /// Copies the tensors to the devices, unless an earlier call has. Throws OutOfMemory, the errors of
-  /// RowTensors::tensors, and InputError if that does not return RowTensors::rows rows.
+  /// Copies the tensors to the devices, unless an earlier call has. Throws OutOfMemory and the errors of
+  /// RowTensors::tensors. Throws InputError if RowTensors::tensors does not return RowTensors::rows rows.
   void load();
   /// The transformed rows of `numbers`, a batch of Dataset::row_numbers, on the device of `replica`. Consecutive rows
   /// that are not transformed are views. Throws whatever the transforms throw, and InvalidArgument if they change the

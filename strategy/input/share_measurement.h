@@ -12,8 +12,8 @@ class ShareMeasurement {
   /// `steps`: number of steps to measure. Throws InvalidArgument unless steps >= 1.
   ShareMeasurement(int replicas, std::int64_t steps);
 
-  /// Adds a step: the number of rows and the busy time in seconds, one element per replica each. Ignores the first
-  /// step, as a warm-up, and steps in which a replica has no rows or no busy time.
+  /// Adds a step. Both arguments have one element per replica: its number of rows, and its busy time in seconds.
+  /// Ignores the first step, as a warm-up, and steps in which a replica has no rows or no busy time.
   void add_step(std::span<const std::int64_t> rows, std::span<const double> busy_s);
   /// Rows per second of each replica; empty until all steps have been measured, fixed from then on.
   const std::vector<double>& shares() const { return shares_; }

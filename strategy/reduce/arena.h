@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-/// Throws InvalidArgument when `variables` is empty, and for a variable that is given twice, not trainable or not f32,
-/// or that has neither one copy for each of `replicas` nor a single copy for all.
+/// Throws InvalidArgument if `variables` is empty, if a variable is given twice, is not trainable or is not f32, and if
+/// its number of copies is neither 1 nor `replicas`.
 void check_optimizable(const std::vector<Variable>& variables, std::size_t replicas);
 
 /// Contiguous f32 buffers: one for each copy of a model's parameters and one with the same layout for each replica's
@@ -38,7 +38,7 @@ class ParameterArena {
   /// Destinations of replica `replica`'s gradients, in the order of `variables()`.
   std::span<const GradientTape::Slot> slots(int replica) const { return slots_[replica]; }
   /// Whether the variables' memory is still in this arena; false once another optimizer's arena has taken over one of
-  /// them.
+  /// the variables.
   bool holds_variables() const;
 
   ///@{

@@ -31,7 +31,8 @@ class RowReducer {
   /// Moves the tables' copies to new memory and keeps their values. Throws the errors of check_optimizable.
   RowReducer(std::vector<Variable> tables, const std::vector<LogicalDevice>& devices, const ReducerOptions& options);
 
-  /// Whether the tables are still in this object's memory; false once another optimizer has taken over one of them.
+  /// Whether the tables are still in this object's memory; false once another optimizer has taken over one of the
+  /// tables.
   bool holds_variables() const;
   /// Same as GradientReducer::state. `replica` selects the state of a replica with own_copies and is 0 otherwise.
   const Tensor& state(int table, std::size_t slot, std::size_t replica) const {

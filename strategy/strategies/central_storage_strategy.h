@@ -12,11 +12,11 @@ namespace lockstep {
 
 /// Options of a CentralStorageStrategy.
 struct CentralStorageOptions {
-  /// The device of the variables, of the replicas' kind (CPU or GPU). Default: the first replica's device if there is
-  /// only one replica or the replicas are on GPUs, whose kernels cannot read host memory; otherwise CPU:0.
+  /// The device of the variables, of the replicas' kind (CPU or GPU). Default: CPU:0 for several replicas on CPUs,
+  /// otherwise the first replica's device. (A GPU's kernels cannot read host memory.)
   std::optional<LogicalDevice> parameter_device{};
-  /// Longest wait of a replica for the others. After it the step fails with Timeout, which names the late replicas.
-  /// Values above longest_timeout (a year) are reduced to it.
+  /// Longest wait of a replica for the others. When it expires, the step fails with Timeout, which names the late
+  /// replicas. Values above longest_timeout (a year) are reduced to it.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
 };
 
@@ -25,8 +25,9 @@ struct CentralStorageOptions {
 class CentralStorageStrategy : public Strategy {
  public:
   /// A replica on each device. Throws InvalidArgument for an empty list of devices, a device listed twice and a timeout
-  /// that is not positive; Unsupported for a device that this build cannot use and for a parameter_device of another
-  /// kind than the replicas' devices or whose memory their GPUs cannot access. Also throws whatever connect throws.
+  /// that is not positive. Throws Unsupported for a device that this build cannot use, and for a parameter_device that
+  /// differs in kind from the replicas' devices or whose memory the replicas' GPUs cannot access. Also throws whatever
+  /// connect throws.
   explicit CentralStorageStrategy(const std::vector<LogicalDevice>& compute_devices,
                                   const CentralStorageOptions& options = {});
   /// A replica on each named device, e.g. {"CPU:0", "CPU:1"}; see parse_devices.

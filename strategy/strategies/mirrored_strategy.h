@@ -34,7 +34,8 @@ class MirroredStrategy : public Strategy {
   /// A replica on every GPU; without GPUs, on two logical CPUs that share the cores.
   MirroredStrategy();
   /// A replica on each device. Throws InvalidArgument for an empty list of devices, a device listed twice and a timeout
-  /// that is not positive; Unsupported for a device that this build cannot use. Also throws the errors of connect().
+  /// that is not positive. Throws Unsupported for a device that this build cannot use. Also throws the errors of
+  /// connect().
   explicit MirroredStrategy(const std::vector<LogicalDevice>& devices, const MirroredOptions& options = {});
   /// A replica on each named device, e.g. {"CPU:0", "CPU:1"}; see parse_devices.
   explicit MirroredStrategy(const std::vector<std::string>& devices);

@@ -31,8 +31,8 @@ struct MultiWorkerOptions {
 /// called a worker, has the same number of replicas and runs the same program; a step runs on the replicas of all
 /// workers. Collectives include the replicas of all workers. `run` takes and returns this worker's values; `reduce` and
 /// `gather` take this worker's values and combine them with the values of the other workers. Variables start with the
-/// chief's values; making one throws InvalidArgument on all workers if its properties differ between workers, or if an
-/// f32 initial value differs from the chief's initial value c by more than 1e-5 * max(1, |c|), e.g. because of
+/// chief's values; making a variable throws InvalidArgument on all workers if its properties differ between workers, or
+/// if an f32 initial value differs from the chief's initial value c by more than 1e-5 * max(1, |c|), e.g. because of
 /// different seeds. If the program was started alone, this behaves as a MirroredStrategy.
 class MultiWorkerMirroredStrategy : public Strategy {
  public:
@@ -45,8 +45,8 @@ class MultiWorkerMirroredStrategy : public Strategy {
 };
 
 /// Devices for this worker. If the machine has GPUs, all workers on the machine get the same number of them, at least
-/// one. Without GPUs, this worker gets one logical CPU with its share of the cores. With `replicas`, that many GPUs or
-/// logical CPUs. Throws the same errors as default_devices.
+/// one. Without GPUs, this worker gets one logical CPU with its share of the cores. If `replicas` is given, returns
+/// that many GPUs or logical CPUs. Throws the same errors as default_devices.
 std::vector<LogicalDevice> worker_devices(std::optional<int> replicas = std::nullopt);
 
 }  // namespace lockstep

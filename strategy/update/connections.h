@@ -34,12 +34,12 @@ struct Connections {
   std::shared_ptr<GpuCollectives> gpus{};      ///< collectives of replicas that use NCCL; else null
 };
 
-/// Connects replicas on `devices`. `automatic` selects nccl for several logical GPUs on distinct physical GPUs, unless
-/// replicas run sequentially; otherwise shared_memory. With a cluster, GPUs always use NCCL and CPUs always exchange
-/// through the cluster. `gpus`: a group that runs inside another group's merge_call passes the outer group's
-/// collectives, since two communicators on the same GPUs could deadlock when their kernels start in different orders.
-/// Throws Unsupported if the devices or the build do not support the algorithm or wire_dtype, InvalidArgument for a
-/// negative bytes_per_pack, and the errors of connect_gpus (nccl_communicator.h).
+/// Connects replicas on `devices`. `automatic` selects nccl for several logical GPUs on distinct physical GPUs if
+/// replicas do not run sequentially; otherwise it selects shared_memory. With a cluster, GPUs always use NCCL and CPUs
+/// always exchange through the cluster. `gpus`: a group that runs inside another group's merge_call passes the outer
+/// group's collectives, since two communicators on the same GPUs could deadlock when their kernels start in different
+/// orders. Throws Unsupported if the devices or the build do not support the algorithm or wire_dtype. Throws
+/// InvalidArgument for a negative bytes_per_pack. Also throws the errors of connect_gpus (nccl_communicator.h).
 Connections connect(ReplicaGroup& group, const std::vector<LogicalDevice>& devices,
                     const CommunicationOptions& options = {}, std::shared_ptr<GpuCollectives> gpus = {});
 

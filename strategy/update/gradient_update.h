@@ -39,8 +39,8 @@ class GradientUpdate {
   /// gradients_final can start the range's exchange between two parts.
   virtual bool overlaps_backward() const { return false; }
   /// Reports that the replica's gradients of range number `range` are final; their exchange may run concurrently with
-  /// backward. `ranges` must be the same as in the step's reduce_and_update. All replicas report all ranges, in any
-  /// order, or none does.
+  /// backward. `ranges` must be the same as in the step's reduce_and_update. Either all replicas report all ranges, in
+  /// any order, or no replica reports any.
   virtual void gradients_final(int /*replica*/, const FlatViews& /*views*/, std::span<const FlatRange> /*ranges*/,
                                std::size_t /*range*/) {}
   /// Sums the gradients of each range over the replicas and applies `update` to every copy of the parameters. The

@@ -7,8 +7,8 @@ namespace lockstep {
 
 /// Applies `update` to the replica's shard of every range, in all copies, with the gradients of `views`. For replicas
 /// that can access each other's memory. All replicas must call it, after a barrier that makes all gradients final. Ends
-/// with ReplicaGroup::barrier: the updates of all replicas precede the later work of each, but on GPUs they may still
-/// run when this returns.
+/// with ReplicaGroup::barrier: the updates of all replicas precede the later work of every replica, but on GPUs the
+/// updates may still run when this returns.
 void update_shares(ReplicaGroup& group, int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                    const UpdateFn& update);
 

@@ -27,8 +27,8 @@ struct ClusterOptions {
   /// it for this long.
   std::chrono::milliseconds silence_limit{std::chrono::seconds(30)};
   /// Returns whether this process has been asked to end, for example by a signal. While it returns true, half a second
-  /// of silence ends a wait for a worker, because a launcher that ends all workers when one dies leaves them little
-  /// time to report which one died. Called on a thread of the cluster. May be empty.
+  /// of silence ends a wait for a worker: a launcher that ends all workers when one dies leaves them little time to
+  /// report the dead worker. Called on a thread of the cluster. May be empty.
   std::function<bool()> asked_to_end{};
 
   /// These options with times of at most longest_timeout. Throws InvalidArgument unless both times are positive.
@@ -118,15 +118,16 @@ class Cluster {
 /// Connects the processes that mpirun or srun started together; all of them must call it. Returns null for a process
 /// that was started alone. Workers have the numbers of their MPI ranks or, if TF_CONFIG is set, those in TF_CONFIG (see
 /// ClusterSpec). Throws InvalidArgument for an option that is not positive and for a TF_CONFIG that is invalid or does
-/// not fit the number of processes. If workers have different versions of lockstep or timeouts, or if their TF_CONFIGs
+/// not fit the number of processes. If workers differ in lockstep's version or in the timeout, or if their TF_CONFIGs
 /// do not number them from 0 to size - 1, all workers throw an InvalidArgument that names the difference. Throws
-/// Unsupported for several processes or workers in a build without MPI, and when MPI provides less than
+/// Unsupported if a build without MPI runs as several processes or workers, and if MPI provides less than
 /// MPI_THREAD_SERIALIZED. Also throws whatever parse_tf_config throws. Waits without a limit until all processes have
-/// initialized MPI; then throws Timeout if not all of them make this call within ClusterOptions::timeout.
+/// initialized MPI. After that, throws Timeout if a process does not make this call within ClusterOptions::timeout.
 std::shared_ptr<Cluster> join_cluster(const ClusterOptions& options = {});
 
-/// Calls `job`, which may throw on this worker alone, and returns its result. Before an exception leaves this function,
-/// notifies the other workers (Cluster::notify_of). `workers` is null if there is only one worker.
+/// Calls `job` and returns its result. If `job` throws on this worker alone, first notifies the other workers
+/// (Cluster::notify_of) and then rethrows. Errors of throw_together are only rethrown. `workers` is null if there is
+/// only one worker.
 template <class Job>
 auto notify_on_failure(Cluster* workers, const Job& job, std::string_view prefix = "") {
   try {

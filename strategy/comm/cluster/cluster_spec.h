@@ -11,7 +11,7 @@ struct ClusterSpec {
   /// Addresses from TF_CONFIG or host names from MPI, by worker number: the chief, if TF_CONFIG names one, then the
   /// workers.
   std::vector<std::string> addresses{};
-  bool has_chief = false;  ///< whether the first entry is a "chief" task, not worker 0
+  bool has_chief = false;  ///< whether the first entry is a task of type "chief"
   int rank = 0;            ///< this process's number
 
   /// This process's type: "chief" or "worker".

@@ -36,7 +36,7 @@ std::vector<std::vector<double>> gather_numbers(Cluster& cluster, std::string_vi
 double sum_over(Cluster& cluster, std::string_view place, double own);
 /// Joins the workers' values along `axis`, along which their sizes may differ. The result is in host memory.
 Gathered all_gather_over(Cluster& cluster, std::string_view place, const Tensor& own, int axis);
-/// Returns the chief's value, in its shape and dtype, in host memory.
+/// Returns the chief's value in host memory, with the chief's shape and dtype.
 Tensor value_of_chief(Cluster& cluster, std::string_view place, const Tensor& own);
 
 }  // namespace lockstep

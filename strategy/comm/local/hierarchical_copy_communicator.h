@@ -13,7 +13,7 @@ struct HalfOfReplicas {
   int begin = 0;   ///< the first replica
   int size = 1;    ///< number of replicas
 };
-/// The half that contains `replica`. If the number of replicas is odd, the first half has one more.
+/// The half that contains `replica`. If the number of replicas is odd, the first half has one replica more.
 HalfOfReplicas half_of(int replica, int replicas);
 /// Number of halves: 1 for a single replica, else 2.
 inline int halves_of(int replicas) { return replicas > 1 ? 2 : 1; }

@@ -46,8 +46,8 @@ class HostCommunicator : public Communicator {
     std::vector<Tensor> packed{};   ///< the values by pack
     std::vector<Tensor> reduced{};  ///< the results by pack
   };
-  /// The values, each replaced by a copy if kernels of this replica, or of another one that has to read it, cannot
-  /// access its memory.
+  /// The values. A value is replaced by a copy if its memory is not accessible to the kernels of all replicas that read
+  /// it.
   std::vector<Tensor> readable_by_all(std::span<const Tensor> values) const;
   /// Runs `check`, which throws on all replicas if their posts are inconsistent. If it throws, waits for a barrier of
   /// all replicas before rethrowing, so that no replica posts again before all have read the posts.

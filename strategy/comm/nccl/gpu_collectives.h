@@ -12,8 +12,8 @@
 
 namespace lockstep {
 
-/// The parts of one collective, which each replica of this process sets. Can be used again after the collective has
-/// run.
+/// The parts of one collective. Each replica of this process sets its own parts. Can be used again after the collective
+/// has run.
 class GpuCollective {
  public:
   /// For one replica on each GPU.
@@ -37,8 +37,8 @@ class GpuCollectives {
   GpuCollectives(const std::vector<LogicalDevice>& gpus, std::unique_ptr<GpuCommunicators> communicators,
                  std::chrono::milliseconds timeout);
   /// Waits until all submitted collectives have been enqueued, up to twice the timeout. If NCCL has not returned from a
-  /// call by then, logs a warning, drops the later collectives and leaves the thread in the call, which then keeps the
-  /// communicators.
+  /// call by then, logs a warning, drops the later collectives and leaves the thread running in the call; the thread
+  /// then keeps the communicators.
   ~GpuCollectives();
   GpuCollectives(const GpuCollectives&) = delete;
   GpuCollectives& operator=(const GpuCollectives&) = delete;
@@ -52,16 +52,15 @@ class GpuCollectives {
   /// Number of collectives submitted so far.
   std::size_t submitted() const;
   /// Makes later work in the replica's compute stream wait for all collectives submitted so far. Call it on the
-  /// replica's thread; it blocks until they have been enqueued. If enqueuing has failed, the first replica to join
-  /// throws its error: DeviceError, Timeout, or BrokenInvariant for a part that check_part rejects. Throws Timeout if
+  /// replica's thread; it blocks until they have been enqueued. If enqueuing has failed, the first replica that joins
+  /// throws the error: DeviceError, Timeout, or BrokenInvariant for a part that check_part rejects. Throws Timeout if
   /// the collectives are not enqueued within twice the timeout.
   void join(int replica);
-  /// Waits until all submitted collectives have been enqueued, up to twice the timeout, or not at all if an earlier
-  /// wait has timed out. Then drops all but the one in NCCL's call.
+  /// Waits up to twice the timeout until all submitted collectives have been enqueued. If they have not been by then,
+  /// drops all except the collective in NCCL's call. Does nothing if an earlier wait has timed out.
   void wait_until_enqueued();
-  /// Waits for the enqueuing of a failed step's collectives, up to twice the timeout, and discards their error; after
-  /// that time, drops all but the one in NCCL's call.
-  /// Precondition: no replica is running.
+  /// Like wait_until_enqueued, for a failed step: waits even if an earlier wait has timed out, and discards the
+  /// collectives' error. Precondition: no replica is running.
   void abandon_step();
 
  private:

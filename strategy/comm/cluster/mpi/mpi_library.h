@@ -18,14 +18,15 @@ class MpiLibrary {
   MpiLibrary(const MpiLibrary&) = delete;
   MpiLibrary& operator=(const MpiLibrary&) = delete;
 
-  /// A new communicator of all processes, which all of them must request and the caller frees. Ranks are in the order
-  /// of `key`; only the key of the first call counts. Waits for all processes in up to three operations (two barriers
-  /// in the first call, then a copy of the communicator). Throws Timeout if any of these operations takes longer than
-  /// `timeout`; a later call resumes waiting for the same operation. Throws DeviceError if a call of MPI fails; on
-  /// MPI_COMM_WORLD, MPI ends the process instead, unless the program has set MPI_ERRORS_RETURN.
+  /// Returns a new communicator of all processes, which the caller must free. All processes must make this call. Ranks
+  /// are in the order of `key`; only the key of the first call counts. Waits for all processes in up to three
+  /// operations (two barriers in the first call, then a copy of the communicator). Throws Timeout if any of these
+  /// operations takes longer than `timeout`; a later call resumes waiting for the same operation. Throws DeviceError if
+  /// a call of MPI fails; on MPI_COMM_WORLD, MPI ends the process instead, unless the program has set
+  /// MPI_ERRORS_RETURN.
   MPI_Comm communicator(int key, std::chrono::milliseconds timeout);
   ///@{
-  /// Number of processes, and the rank of this one, in MPI_COMM_WORLD.
+  /// Number of processes, and the rank of this process, in MPI_COMM_WORLD.
   int processes() const { return processes_; }
   int rank() const { return rank_; }
   ///@}

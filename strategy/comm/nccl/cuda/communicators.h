@@ -22,9 +22,9 @@
 namespace lockstep {
 
 /// NCCL communicators of the GPUs of this process, connected with the GPUs of the other workers if there are any. A
-/// watchdog thread aborts all of them when a collective does not end within the timeout, when NCCL reports an error and
-/// when the cluster fails. The error is then thrown by the next call that uses them and by the next Gpu::synchronize or
-/// synchronize_streams of each GPU.
+/// watchdog thread aborts all communicators when a collective does not end within the timeout, when NCCL reports an
+/// error or when the cluster fails. The error is then thrown by the next call that uses the communicators and by the
+/// next Gpu::synchronize or synchronize_streams of each GPU.
 class NcclComms final : public GpuCommunicators {
  public:
   /// Connects the GPUs. `timeout` limits this and each later collective. `cluster` must outlive this; null: all GPUs
