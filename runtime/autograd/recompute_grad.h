@@ -18,8 +18,8 @@ bool records_recomputed();
 /// Returns a function that calls `function` and saves memory while tapes record, like TensorFlow's tf.recompute_grad,
 /// Keras' keras.remat and PyTorch's torch.utils.checkpoint. A tape keeps only copies of `function` and of the
 /// arguments, such as handles to tensors. It calls `function` again before it differentiates the ops of `function`. The
-/// gradients, including those of variables and tensors that `function` captures, are bit-identical to those without
-/// recompute_grad. Second-order gradients are supported; they may differ in rounding.
+/// gradients, including the gradients of variables and tensors that `function` captures, are bit-identical to gradients
+/// without recompute_grad. Second-order gradients are supported; they may differ in rounding.
 ///
 /// `function` must not return void, and must run the same ops each time. Objects that it refers to must exist, with
 /// unchanged values, until the gradients have been computed. A repeated call gets the same random numbers and the same

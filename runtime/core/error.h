@@ -69,7 +69,7 @@ struct NumericError : Error {
 struct Timeout : Error {
   using Error::Error;
 };
-/// This replica was stopped because another one failed; report the other one's error.
+/// This replica was stopped because another replica failed; report the other replica's error.
 struct Aborted : Error {
   using Error::Error;
 };

@@ -47,7 +47,7 @@ struct WindowOptions {
 
 /// How Dataset::padded_batch pads one tensor of each element: the padding is added at the end of each axis.
 struct TensorPadding {
-  /// Size of each axis; -1: the largest of the batch. Empty: -1 for all axes.
+  /// Size of each axis; -1: the largest size in the batch. Empty: -1 for all axes.
   std::vector<std::int64_t> shape{};
   double value = 0;  ///< value of the added elements; reading throws InvalidArgument if their dtype cannot represent it
 };
@@ -89,10 +89,10 @@ class Dataset {
 
   /// Example i is row i of data too large for memory: `read` returns rows [begin, end) as a batch. The first call of a
   /// pass reads only the rows that are needed next; later calls read ahead, up to 4 MiB of the first input. Skipped
-  /// rows are not read unless they have been read ahead. Several passes may call `read` concurrently. The pass throws
-  /// whatever `read` throws, in the same form as map, with the number of the first row to read. Throws InvalidArgument
-  /// for an empty function and rows < 0; a pass throws it if `read` returns no x or a tensor that does not have end -
-  /// begin rows.
+  /// rows are not read, except rows that have already been read ahead. Several passes may call `read` concurrently. The
+  /// pass throws whatever `read` throws, in the same form as map, with the number of the first row to read. Throws
+  /// InvalidArgument for an empty function and rows < 0; a pass throws it if `read` returns no x or a tensor that does
+  /// not have end - begin rows.
   static Dataset from_rows(std::function<Batch(std::int64_t begin, std::int64_t end)> read, std::int64_t rows);
 
   /// The elements of generators, for programs that used fit_generator. `make` creates a generator for each pass, given
@@ -112,7 +112,7 @@ class Dataset {
   /// Each element comes from a data set that is drawn by `weights`. If a drawn data set has ended, it is removed and
   /// another one is drawn; with stop_on_empty_dataset, the pass ends instead. The draws depend only on the seed, the
   /// epoch's number, the weights and the lengths of the data sets. Throws InvalidArgument for no data sets, for weights
-  /// that are negative, not finite or all 0, and if `weights` is neither empty nor has one weight for each data set.
+  /// that are negative, not finite or all 0, and if the number of weights is neither 0 nor the number of data sets.
   static Dataset sample_from_datasets(const std::vector<Dataset>& sets, const SampleOptions& options = {});
 
   /// Applies `transform` to each element; the results keep the order. `transform` is called on several elements
@@ -211,7 +211,7 @@ class Dataset {
   std::optional<Example> peek() const;
   /// Number of elements that a pass drops in all its batch() stages with drop_remainder; if repeat() is endless, the
   /// number that each repetition drops. A batch() after another batch() drops batches, each of which counts as one
-  /// element. A batch() with an unknown number of input elements counts as dropping none.
+  /// element. A batch() with an unknown number of input elements counts as dropping 0 elements.
   std::int64_t dropped_rows() const;
   /// A data set of the same batches, each with only its rows in `window`. Its passes read and transform the other rows
   /// only where this cannot be avoided. Returns nothing if a pass must make all rows, for example because there is no

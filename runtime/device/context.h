@@ -24,7 +24,7 @@ struct ExecutionContext {
   bool in_update() const { return update >= 0; }
 };
 
-/// The calling thread's context. A thread that has never set one has CPU:0 with all cores, outside a replica.
+/// The calling thread's context. A thread that has never set a context has CPU:0 with all cores, outside a replica.
 const ExecutionContext& current_context();
 /// The calling thread's context with `device` as its device. If the thread is already on that device, keeps the
 /// context's number of cores, because `device` may be a tensor's device(), whose `cores` come from the thread that

@@ -27,8 +27,8 @@ struct MemoryRange {
 enum class Owner { own_gpu, any_gpu };
 
 ///@{
-/// Checks the ranges that `call` is about to give to `stream`. Each must be aligned and inside one live block of a
-/// permitted owner, and events must order this use after all uses of the same memory by other streams of the GPU. A
+/// Checks the ranges that `call` is about to give to `stream`. Each range must be aligned and inside one live block of
+/// a permitted owner, and events must order this use after all uses of the same memory by other streams of the GPU. A
 /// newly allocated block counts as used by the compute stream. The order of uses is not checked for blocks of another
 /// GPU. Throws a BrokenInvariant that names the call, the GPU, the address, the bytes and, if there is a block, its
 /// size. Thread-safe.
@@ -46,7 +46,7 @@ void begin_block(const void* allocator, const LogicalDevice& gpu, const void* bl
 void end_block(const void* allocator, const void* block) noexcept;
 ///@}
 
-/// A vector clock of a point in a GPU's work: for each stream, the number of its uses of memory that happen before the
+/// A vector clock of a point in a GPU's work: for each stream, the number of the stream's uses of memory before the
 /// point.
 using Clock = std::array<std::uint64_t, stream_kinds.size()>;
 /// The point after all work that has been enqueued in `stream` so far.

@@ -27,7 +27,7 @@ struct Device {
   std::vector<int> peers{};          ///< indices of the GPUs whose memory this one can address
 };
 
-/// A replica's device: a share of a GPU (or the whole GPU) or of the CPU's cores. A plain value.
+/// A replica's device: a GPU, a share of a GPU, or a share of the CPU's cores. A plain value.
 struct LogicalDevice {
   ///@{
   /// Together they name the device, as in "CPU:0".

@@ -28,12 +28,12 @@ std::vector<LogicalDevice> logical_cpus(int count);
 /// Logical CPUs are CPU:0 .. CPU:63.
 inline constexpr int max_logical_cpus = 64;
 /// Logical CPUs CPU:0, CPU:1, ..; CPU:i has cores[i] cores, for replicas of unequal speed. The sum may exceed the cores
-/// of the machine. Throws InvalidArgument unless all cores[i] are at least 1 and their number is from 1 to
+/// of the machine. Throws InvalidArgument if any cores[i] is less than 1 or their number is not from 1 to
 /// max_logical_cpus.
 std::vector<LogicalDevice> logical_cpus_with_cores(std::span<const int> cores);
 
 /// `count` logical GPUs GPU:0 .. GPU:count-1, assigned to the physical GPUs in turn; if there are more logical than
-/// physical GPUs, some share one. Throws Unsupported with the reason if there is no GPU, InvalidArgument unless
+/// physical GPUs, some share one. Throws Unsupported with the reason if there is no GPU. Throws InvalidArgument unless
 /// 1 <= count <= max_logical_gpus.
 std::vector<LogicalDevice> logical_gpus(int count);
 /// Logical GPUs are GPU:0 .. GPU:63.

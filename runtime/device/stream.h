@@ -20,8 +20,8 @@ enum class StreamKind {
 /// All kinds, in the order of their values.
 inline constexpr std::array stream_kinds{StreamKind::compute, StreamKind::communication, StreamKind::input};
 
-/// A stream of a logical GPU: its work runs in the order in which it was enqueued, concurrently with the work of other
-/// streams unless an Event orders them. A plain value.
+/// A stream of a logical GPU. Its work runs in the order in which it was enqueued. Work of different streams runs
+/// concurrently if no Event orders it. A plain value.
 struct Stream {
   LogicalDevice gpu{};                    ///< the GPU that owns the stream
   StreamKind kind = StreamKind::compute;  ///< kind of the stream

@@ -115,8 +115,8 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
 };
 
 /// If the calling thread is in a MemoryPoolScope for `device`, the pool's allocator. Otherwise the device's own
-/// allocator, created at first use; its limit becomes `device.memory_limit` unless that is 0. Throws the same errors as
-/// memory_resource.
+/// allocator, created at first use. If `device.memory_limit` is not 0, it becomes the limit of that allocator. Throws
+/// the same errors as memory_resource.
 CachingAllocator& allocator(const LogicalDevice& device);
 
 }  // namespace lockstep

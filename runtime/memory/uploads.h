@@ -31,9 +31,9 @@ class Uploads {
 
   /// Starts the copies. They run after all work enqueued so far in the GPU's compute stream, because that work may
   /// still use the destinations. `from` may be reused on return; `to` is complete once the returned event has
-  /// completed. Blocks until the copies of the call before the previous one are done, because they read the pinned
-  /// buffer that this call fills. Allocates no pinned memory once the buffers are large enough. Throws OutOfMemory,
-  /// DeviceError, NotCapturable.
+  /// completed. The second-last call used the pinned buffer that this call fills, so this call blocks until the copies
+  /// of the second-last call are done. Allocates no pinned memory once the buffers are large enough. Throws
+  /// OutOfMemory, DeviceError, NotCapturable.
   std::shared_ptr<const Event> begin(std::span<const Upload> copies);
 
  private:

@@ -18,7 +18,7 @@ struct IndexedSlices {
   std::string text() const;
 };
 
-/// Throws InvalidArgument unless values and indices are defined and have the shapes and dtype that IndexedSlices
+/// Throws InvalidArgument if values or indices are undefined or do not have the shapes and dtype that IndexedSlices
 /// documents. Does not read the indices.
 void check_shapes(const IndexedSlices& slices);
 

@@ -26,7 +26,7 @@ class ComputeThreadsScope {
 enum class LoopThreads {
   /// The calling thread's OpenMP team, which oneDNN also uses in builds with g++. After a loop, its threads briefly
   /// poll for the next loop, because ops follow each other. After such a loop, a child process made by fork must not
-  /// run another one.
+  /// run another such loop.
   openmp,
   onetbb  ///< oneTBB's threads, which sleep between loops; for the input pipeline, which runs beside the ops
 };

@@ -7,8 +7,8 @@ namespace lockstep {
 /// The longest time limit of a wait. Time points that are much later cannot be represented.
 inline constexpr std::chrono::seconds longest_timeout = std::chrono::years(1);
 
-/// Adds its lifetime to the calling thread's waiting time: time in which it waits for other threads, or works on behalf
-/// of all of them. Of nested timers, only the outermost one counts.
+/// Adds its lifetime to the calling thread's waiting time: time in which the thread waits for other threads or works on
+/// behalf of all of them. Of nested timers, only the outermost one counts.
 class WaitTimer {
  public:
   /// The clock that measures waits.

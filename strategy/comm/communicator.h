@@ -22,10 +22,10 @@ class Communicator {
  public:
   virtual ~Communicator() = default;
 
-  /// Combines each tensor with those at the same position on the other replicas. Results are dense and in new memory;
-  /// the results of one call may be views of the same memory. Supports f32, bf16 (added in f32, rounded once), i32 and
-  /// i64; integers have no mean. Throws InvalidArgument when the replicas' numbers of tensors, ops, shapes or dtypes
-  /// differ.
+  /// Combines each tensor with the tensors at the same position on the other replicas. Results are dense and in new
+  /// memory; the results of one call may be views of the same memory. Supports f32, bf16 (added in f32, rounded once),
+  /// i32 and i64; integers have no mean. Throws InvalidArgument when the replicas' numbers of tensors, ops, shapes or
+  /// dtypes differ.
   virtual std::vector<Tensor> all_reduce(int replica, ReduceOp op, std::span<const Tensor> values) = 0;
   /// Same as above, for one tensor.
   Tensor all_reduce(int replica, ReduceOp op, const Tensor& value) {

@@ -31,8 +31,8 @@ class ReplicaGroup {
         sequential_(sequential),
         members_(static_cast<std::size_t>(replicas)) {}
   /// For one replica on each device. `parameter_devices`: devices whose memory the replicas' kernels access. If all
-  /// replicas are on GPUs and there are at least two GPUs, counting those of `parameter_devices`, barriers also order
-  /// the work in the compute streams of all these GPUs. Throws InvalidArgument for no devices, and the errors of
+  /// replicas are on GPUs and there are at least two GPUs, counting the GPUs of `parameter_devices`, barriers also
+  /// order the work in the compute streams of all these GPUs. Throws InvalidArgument for no devices, and the errors of
   /// Event's constructor.
   ReplicaGroup(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout, bool sequential = false,
                const std::vector<LogicalDevice>& parameter_devices = {});

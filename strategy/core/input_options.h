@@ -27,10 +27,11 @@ struct DistributeOptions {
   /// data set is a step, but a step in which a replica has no rows does not count. Ignored with one replica;
   /// distribute() throws Unsupported with several workers.
   std::int64_t measure_steps = 0;
-  /// Keeps the data set's tensors in the memory of every replica's device, to which the first call of
-  /// DistributedIterator::next() copies them. Each step takes the rows of its batch from there and transforms them on
-  /// the device. The batches are bit-identical to those without this option. distribute() throws InvalidArgument for a
-  /// data set for which Dataset::row_numbers returns nothing; next() throws OutOfMemory if the tensors do not fit.
+  /// Keeps a copy of the data set's tensors in the memory of every replica's device; the first call of
+  /// DistributedIterator::next() makes the copies. Each step takes the rows of its batch from the copy and transforms
+  /// them on the device. The batches are bit-identical to batches without this option. distribute() throws
+  /// InvalidArgument for a data set for which Dataset::row_numbers returns nothing; next() throws OutOfMemory if the
+  /// tensors do not fit.
   bool cache_on_devices = false;
 };
 

@@ -16,7 +16,7 @@ template <class T>
 class PerReplica {
  public:
   PerReplica() = default;
-  /// From one value for each replica of this process, in replica order.
+  /// `values` has one value for each replica of this process, in replica order.
   explicit PerReplica(std::vector<T> values) : values_(std::move(values)) {}
 
   /// Number of values. A result of Strategy::run has Strategy::num_local_replicas() values.

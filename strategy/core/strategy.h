@@ -145,7 +145,7 @@ class Strategy {
   /// name: "SUM". For means over uneven batches, use the overload with axes or weighted_mean.
   Tensor reduce(ReduceOpOrName op, const PerReplica<Tensor>& values) const;
   ///@{
-  /// Joins the rows of all replicas without adding them up. A mean divides their values by the number of replicas; ops
+  /// Joins the rows of all replicas without adding them up. A mean divides the rows by the number of replicas; ops
   /// other than sum and mean throw Unsupported. If any value is dense, the second overload first makes all dense.
   IndexedSlices reduce(ReduceOpOrName op, const PerReplica<IndexedSlices>& values) const;
   DenseOrSparse reduce(ReduceOpOrName op, const PerReplica<DenseOrSparse>& values) const;

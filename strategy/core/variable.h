@@ -21,8 +21,8 @@ enum class Synchronization {
   on_read,    ///< copies are independent; reading outside a replica combines them
 };
 
-/// How the replicas' values are combined when they assign to an on_write variable, and how the copies of an on_read
-/// variable are combined when it is read outside replicas.
+/// How the values that replicas assign to an on_write variable are combined, and how the copies of an on_read variable
+/// are combined when it is read outside replicas.
 enum class Aggregation { none, sum, mean, only_first_replica };
 
 ///@{
@@ -53,8 +53,8 @@ struct VariableSpec {
 /// How an assignment changes the current value.
 enum class AssignOp { set, add, sub };
 
-/// The copies of one variable and the rules of reading and writing them. This class implements plain variables, without
-/// a strategy; strategies derive their own.
+/// The copies of one variable and the rules for reading and writing them. This class implements plain variables,
+/// without a strategy; strategies derive their own classes.
 class VariableState {
  public:
   /// Makes a copy on each device. The initializer fills the first copy, whose value is copied to the others. Throws

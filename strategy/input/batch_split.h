@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// Throws InvalidArgument unless `shares` is empty or has one positive, finite share for each replica.
+/// `shares` must be empty or have one positive, finite share for each replica; otherwise throws InvalidArgument.
 void check_shares(std::span<const double> shares, int replicas);
 
 /// Returns the number of rows of each replica's part of a global batch of `rows` rows. Replicas get consecutive rows in

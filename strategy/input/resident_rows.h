@@ -18,7 +18,7 @@ class ResidentRows {
   ResidentRows(RowTensors rows, std::vector<LogicalDevice> devices)
       : rows_(std::move(rows)), devices_(std::move(devices)) {}
 
-  /// Copies the tensors to the devices, unless an earlier call has. Throws OutOfMemory and the errors of
+  /// Copies the tensors to the devices if no earlier call has done so. Throws OutOfMemory and the errors of
   /// RowTensors::tensors. Throws InputError if RowTensors::tensors does not return RowTensors::rows rows.
   void load();
   /// The transformed rows of `numbers`, a batch of Dataset::row_numbers, on the device of `replica`. Consecutive rows

@@ -62,7 +62,7 @@ class GradientReducer {
                                      const Tensor& loss, AfterBackward next = AfterBackward::transform);
   /// Launches captured work, which computes this replica's gradients into the arena. May be called repeatedly.
   void backward(const ReplicaContext& context, const CapturedGradients& captured);
-  /// Sets this replica's gradients, one f32 gradient for each variable; undefined ones count as 0. Converts
+  /// Sets this replica's gradients, one f32 gradient for each variable; undefined gradients count as 0. Converts
   /// IndexedSlices to dense gradients for variables in the arena. Throws InvalidArgument for a wrong number of
   /// gradients, a wrong shape or dtype and rows outside the variable. With check_numerics, throws NumericError for a
   /// gradient that is not finite.
@@ -93,9 +93,9 @@ class GradientReducer {
   std::vector<double> squared_norms(const ReplicaContext& context, ArenaBuffer buffer);
   /// How replicas share the work: each replica gets a part of every variable, or some variables as a whole.
   enum class Parts { of_each, whole };
-  /// Calls `update(variable number, views)` for this replica's part of the variables (with own_copies, all of them).
-  /// `update` writes all copies (with own_copies, the replica's own copy) of the parameters or gradients, as `to`
-  /// selects. A collective: returns when all replicas have finished.
+  /// Calls `update(variable number, views)` for this replica's part of the variables (with own_copies, for all
+  /// variables). `to` selects whether `update` writes the parameters or the gradients. `update` writes all copies or,
+  /// with own_copies, only the replica's own copy. A collective: returns when all replicas have finished.
   void update_by_variable(const ReplicaContext& context, ArenaBuffer to,
                           const std::function<void(std::size_t variable, const UpdateViews&)>& update,
                           Parts parts = Parts::of_each);

@@ -25,7 +25,7 @@ struct ReducerOptions {
 /// The part of a GradientReducer for parameters whose rows a step looks up, such as embedding tables. Exchanges their
 /// gradients as IndexedSlices, without making them dense, and lets each replica update its share of the rows in every
 /// copy (with own_copies, all rows of its own copy). Sums each row's gradients in replica order, so results are
-/// bit-identical to those of dense gradients that are added in the same order.
+/// bit-identical to the results of dense gradients that are added in the same order.
 class RowReducer {
  public:
   /// Moves the tables' copies to new memory and keeps their values. Throws the errors of check_optimizable.

@@ -10,8 +10,8 @@ namespace lockstep {
 
 /// Converts gradients to and from the dtype in which GPUs exchange them. f32: the gradients themselves are exchanged.
 /// bf16: rounded copies, half as many bytes, are exchanged, and their sums are widened into the gradients. Conversions
-/// run in the compute stream: a range is rounded as soon as gradients_final reports it, otherwise when the exchange
-/// begins; sums are widened when the update waits for them.
+/// run in the compute stream. A range is rounded when gradients_final reports it or, if it was not reported, when the
+/// exchange begins. Sums are widened when the update waits for them.
 class GradientWire {
  public:
   /// For one replica on each GPU. `dtype` is f32 or bf16.

@@ -80,9 +80,9 @@ class Cluster {
   /// must have the size of the memory that w sends. Ignores to[rank()] and from[rank()].
   virtual void exchange(std::string_view place, std::span<const std::span<const std::byte>> to,
                         std::span<const std::span<std::byte>> from, Channel channel = Channel::steps) = 0;
-  /// Notifies all workers that this one has failed: their current and later collectives throw WorkerFailed. Their
-  /// message contains only the first line of `why`, since libtorch's errors continue with a stack trace. Waits up to 2
-  /// s until the notices have been sent. The cluster is then unusable.
+  /// Notifies all workers that this one has failed: their current and later collectives throw WorkerFailed. The message
+  /// contains only the first line of `why`, since libtorch's errors continue with a stack trace. Waits up to 2 s until
+  /// the notices have been sent. The cluster is then unusable.
   virtual void fail_all(std::string_view why) noexcept = 0;
   /// Calls fail_all with `prefix` and the message of `error`, unless all workers throw it (throw_together).
   void notify_of(const std::exception_ptr& error, std::string_view prefix = "");
@@ -116,7 +116,7 @@ class Cluster {
 };
 
 /// Connects the processes that mpirun or srun started together; all of them must call it. Returns null for a process
-/// that was started alone. Workers have the numbers of their MPI ranks or, if TF_CONFIG is set, those in TF_CONFIG (see
+/// that was started alone. A worker's number is its MPI rank or, if TF_CONFIG is set, its number in TF_CONFIG (see
 /// ClusterSpec). Throws InvalidArgument for an option that is not positive and for a TF_CONFIG that is invalid or does
 /// not fit the number of processes. If workers differ in lockstep's version or in the timeout, or if their TF_CONFIGs
 /// do not number them from 0 to size - 1, all workers throw an InvalidArgument that names the difference. Throws

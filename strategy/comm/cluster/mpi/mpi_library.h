@@ -22,8 +22,8 @@ class MpiLibrary {
   /// are in the order of `key`; only the key of the first call counts. Waits for all processes in up to three
   /// operations (two barriers in the first call, then a copy of the communicator). Throws Timeout if any of these
   /// operations takes longer than `timeout`; a later call resumes waiting for the same operation. Throws DeviceError if
-  /// a call of MPI fails; on MPI_COMM_WORLD, MPI ends the process instead, unless the program has set
-  /// MPI_ERRORS_RETURN.
+  /// a call of MPI fails. If a call on MPI_COMM_WORLD fails, MPI by default ends the process instead; a program that
+  /// sets MPI_ERRORS_RETURN prevents this.
   MPI_Comm communicator(int key, std::chrono::milliseconds timeout);
   ///@{
   /// Number of processes, and the rank of this process, in MPI_COMM_WORLD.

@@ -37,7 +37,7 @@ class MpiOperation {
   virtual void start() = 0;
   /// Advances without blocking. Returns true when the operation is complete.
   virtual bool advance() = 0;
-  /// Workers whose messages to or from this one are not complete. Empty once the operation is complete.
+  /// Workers whose messages to or from this worker are not complete. Empty once the operation is complete.
   virtual std::vector<int> awaited() const = 0;
   /// Ends the operation early, after a failure of the cluster.
   virtual void cancel() = 0;
