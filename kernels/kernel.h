@@ -21,8 +21,8 @@
 //
 // - "rows": a layout. The last axis is contiguous, and consecutive rows are a fixed stride apart: at least the size of
 //   the last axis, and more in a slice of channels.
-// - "f32 or bf16": all tensors have one of these dtypes, the same for all, except that parameters, statistics and their
-//   gradients are f32. The kernel computes in f32 and rounds its results.
+// - "f32 or bf16": all tensors are f32 or all are bf16, except that parameters, statistics and their gradients are
+//   always f32. The kernel computes in f32 and rounds its results.
 //
 // clang-format off
 //   struct Twice {
@@ -149,8 +149,8 @@ auto run_on_cpu(const Kernel& kernel) {
 /// Runs a kernel on the calling thread's device and returns its result. On a GPU, enqueues the kernel in the compute
 /// stream and waits only if the host needs its result. If contracts are checked (runtime/device/contracts.h), first
 /// checks the memory of all operands. Traces show a span with the kernel's name. Throws the kernel's errors,
-/// DeviceError, OutOfMemory, BrokenInvariant for a broken contract, NotCapturable for a kernel that is not capturable
-/// while the thread captures, and Unsupported when this build has no GPU kernels.
+/// DeviceError and OutOfMemory. On GPUs, also throws BrokenInvariant for a broken contract, NotCapturable if the thread
+/// captures and the kernel is not capturable, and Unsupported if this build has no GPU kernels.
 template <class Kernel>
 auto launch(const Kernel& kernel) {
   const TraceSpan span(Kernel::name);

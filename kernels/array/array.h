@@ -21,8 +21,8 @@ Tensor flatten(const Tensor& x);
 Tensor concatenate(std::span<const Tensor> parts, int axis = 0);
 /// Elements [begin, end) of `axis`, as a view. Throws InvalidArgument unless 0 <= begin <= end <= the size of `axis`.
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
-/// `parts` equal parts along `axis`, as views. Throws InvalidArgument unless `parts` is at least 1, below 2^31 and
-/// divides the size of `axis`.
+/// `parts` equal parts along `axis`, as views. Throws InvalidArgument unless 1 <= parts < 2^31 and `parts` divides the
+/// size of `axis`.
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis);
 ///@{
 /// The parts of x between successive `indices` along `axis`, as views: before the first index, from it to the second
@@ -58,8 +58,8 @@ struct Borders2d {
 /// Adds borders of zeros to images x (n, h, w, c), f32 or bf16 -> (n, top + h + bottom, left + w + right, c). Throws
 /// InvalidArgument for other dtypes and negative borders.
 Tensor zero_pad2d(const Tensor& x, const Borders2d& borders);
-/// A dense tensor with x's elements that kernels of the calling thread's device can read: x itself if it is dense and
-/// they can read it, or if it is undefined; else a copy.
+/// Returns x's elements as a dense tensor that kernels of the calling thread's device can read: x itself if x already
+/// is such a tensor, else a copy. An undefined x is returned as it is.
 Tensor dense_copy(const Tensor& x);
 
 }  // namespace lockstep

@@ -21,8 +21,8 @@ inline Tensor summed_to(const Tensor& x, const Shape& shape) {
 
 /// Contributes the gradient of the op's input number `input`, whose shape `shape` was broadcast to the output's shape.
 /// compute(out) must write the gradient in the output's shape, before it is summed over the broadcast axes, to `out`.
-/// If a tape records the gradient, calls ops() instead, which must return the same tensor, computed with differentiable
-/// ops.
+/// If a tape records the gradient, ops() is called instead; it must compute the same tensor with differentiable ops and
+/// return it.
 template <class Compute, class Ops>
 void contribute_broadcast(BackwardContext& c, int input, const Shape& shape, const Compute& compute, const Ops& ops) {
   if (c.is_recorded()) return contribute_ops(c, input, [&] { return summed_to(ops(), shape); });

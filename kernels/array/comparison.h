@@ -4,10 +4,9 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Element-wise comparisons and logic. Results are bool, except those of where(). Shapes broadcast as in NumPy. Only
-// where() with three arguments is differentiable, for f32 and bf16. Throw InvalidArgument for shapes that do not
-// broadcast, operands of different dtypes, undefined tensors, a condition of where() that is not bool, and scalars that
-// the other operand's integer or bool dtype cannot represent.
+// Element-wise comparisons and logic. Results are bool unless noted. Shapes broadcast as in NumPy. Only where() with
+// three arguments is differentiable, for f32 and bf16. Throw InvalidArgument for undefined tensors, shapes that do not
+// broadcast, operands of different dtypes, and scalars that the other operand's integer or bool dtype cannot represent.
 
 namespace lockstep {
 
@@ -44,15 +43,16 @@ Tensor logical_not(const Tensor& x);
 
 ///@{
 /// The elements of a where `condition` (bool) is true, elsewhere the elements of b; any dtype. A scalar is broadcast.
-/// Differentiable in a and b.
+/// Differentiable in a and b. Throw InvalidArgument if `condition` is not bool.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, double b);
 Tensor where(const Tensor& condition, double a, const Tensor& b);
 ///@}
-/// The indices of the true elements of `condition`, of any dtype (nonzero elements count as true), like
-/// keras.ops.where with one argument and keras.ops.nonzero: for each axis, an i64 tensor with one index for each true
-/// element, in row-major order. The sizes of the results depend on the elements, so the host reads them: the call waits
-/// for the GPU that holds the condition and cannot be captured in a CUDA graph. Throws InvalidArgument for rank 0.
+/// Returns the indices of the nonzero elements of `condition`, a tensor of any dtype, like keras.ops.where with one
+/// argument and keras.ops.nonzero. The result has an i64 tensor for each axis, with one index for each nonzero element,
+/// in row-major order. The sizes of these tensors depend on the elements, so the host must read the elements: the call
+/// waits for the GPU that holds the condition and cannot be captured in a CUDA graph. Throws InvalidArgument for rank
+/// 0.
 std::vector<Tensor> where(const Tensor& condition);
 
 ///@{
@@ -63,16 +63,16 @@ Tensor isinf(const Tensor& x);
 Tensor isfinite(const Tensor& x);
 ///@}
 ///@{
-/// Whether |a - b| <= atol + rtol * |b|, computed in f32, for each element (isclose) or for all of them (allclose, of
-/// rank 0). An infinity is close only to the same infinity. NaN is close to NaN if `equal_nan`, and to nothing else.
-/// f32 or bf16; shapes broadcast as in `add`. Throw InvalidArgument for other dtypes and for shapes that do not
-/// broadcast.
+/// Whether |a - b| <= atol + rtol * |b|, computed in f32, for each element (isclose) or for all elements (allclose,
+/// whose result has rank 0). An infinity is close only to the same infinity. NaN is close only to NaN, and only if
+/// `equal_nan` is true. f32 or bf16; shapes broadcast as in `add`. Throw InvalidArgument for other dtypes and for
+/// shapes that do not broadcast.
 Tensor isclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 Tensor allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 ///@}
 ///@{
-/// The number of nonzero elements, i32, of a tensor of any dtype: among all elements, or among those along `axes`, with
-/// the arguments of `sum` (reduction.h).
+/// The number of nonzero elements of x, of any dtype, in the whole tensor or along `axes`; the result is i32. The
+/// arguments are as for `sum` (reduction.h).
 Tensor count_nonzero(const Tensor& x);
 Tensor count_nonzero(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}

@@ -7,10 +7,10 @@
 
 // Element-wise ops on f32 or bf16; results have the operands' dtype. All are differentiable; the gradient of step
 // functions such as floor is 0. add, subtract, multiply, maximum, minimum, power, squared_difference, add_n,
-// floor_divide, mod, negative, abs, sign, square and clip also take i32 and i64: these have no gradient, their overflow
-// wraps around, and a scalar must be an integer in the dtype's range. Throw InvalidArgument for other dtypes, scalars
-// that an integer dtype cannot represent, operands of different dtypes, and undefined tensors. Activations are in
-// activations.h.
+// floor_divide, mod, negative, abs, sign, square and clip also take i32 and i64. Integer ops have no gradient, their
+// overflow wraps around, and a scalar operand must be an integer in the dtype's range. Throw InvalidArgument for other
+// dtypes, scalars that an integer dtype cannot represent, operands of different dtypes, and undefined tensors.
+// Activations are in activations.h.
 
 namespace lockstep {
 
@@ -30,7 +30,7 @@ Tensor minimum(const Tensor& a, const Tensor& b);
 ///@}
 
 /// a to the power b, element by element; shapes broadcast as for add. Throws the errors of add. As in TensorFlow, the
-/// gradient of b is 0 where a is not positive; the gradient of a is 0 where b is 0. Integers: a negative power is
+/// gradient of b is 0 where a is not positive; the gradient of a is 0 where b is 0. For integers, a negative power is
 /// rounded towards 0, and a negative power of 0 is 0.
 Tensor power(const Tensor& a, const Tensor& b);
 /// (a - b)^2, element by element; shapes broadcast as for add. Throws the errors of add.
@@ -57,8 +57,8 @@ Tensor add_n(std::span<const Tensor> parts);
 
 ///@{
 /// Element-wise a op b with a scalar as one operand. power throws InvalidArgument for an integer tensor a and a
-/// negative scalar b. divide by a scalar b multiplies by 1 / b, rounded to f32; it divides only if this factor would
-/// overflow and b is not 0.
+/// negative scalar b. divide(a, b) with a scalar b multiplies a by 1 / b, rounded to f32; it divides only if this
+/// factor would overflow and b is not 0.
 Tensor add(const Tensor& a, double b);
 Tensor subtract(double a, const Tensor& b);
 Tensor subtract(const Tensor& a, double b);

@@ -17,8 +17,8 @@ bool is_fusable(Activation activation);
 /// The element-wise function of an activation; nothing for linear, softmax and log_softmax.
 std::optional<UnaryFunction> function_of(Activation activation);
 
-/// The gradient with respect to the input of a fusable activation, computed from the gradient dy of its result and the
-/// dense result y (not read for linear). The gradient is dense; for linear, it is dy itself if dy is dense.
+/// Returns the gradient with respect to the input of a fusable activation, computed from the activation's dense result
+/// y (not read for linear) and the gradient dy of y. The gradient is dense; for linear, it is dy itself if dy is dense.
 /// Differentiable. Precondition: is_fusable(activation), and y and dy have the same shape and dtype.
 Tensor before_activation(Activation activation, const Tensor& y, const Tensor& dy);
 

@@ -22,17 +22,18 @@ struct PadWidth {
 };
 
 /// Returns x, of any dtype, with pad_width[i] elements added to axis i, as keras.ops.pad does. `constant_value` is used
-/// only in mode `constant`. Differentiable. For an axis of n elements, each width must be at most n - 1 with `reflect`
-/// and n with `symmetric`; with `reflect` and `edge`, it must be 0 if n is 0. Throws InvalidArgument for other widths,
-/// for a width that is negative or at least 2^61, if pad_width does not have one entry per axis, if x is undefined and,
-/// in mode `constant`, if an integer dtype or bool cannot represent `constant_value`.
+/// only in mode `constant`. Differentiable. On an axis of n elements, `reflect` allows widths of at most n - 1, and
+/// `symmetric` of at most n. On an empty axis, all modes except `constant` allow only the width 0. Throws
+/// InvalidArgument for other widths, for widths that are negative or at least 2^61, if pad_width does not have one
+/// entry per axis, and if x is undefined. In mode `constant`, also throws it if an integer dtype or bool cannot
+/// represent `constant_value`.
 Tensor pad(const Tensor& x, const std::vector<PadWidth>& pad_width, PadMode mode = PadMode::constant,
            double constant_value = 0);
 
 /// x, of any dtype, with a block of its elements replaced by `updates`, as keras.ops.slice_update does. The block has
 /// the shape of `updates` and begins at `start_indices`, one index for each axis. Differentiable in x and updates.
-/// Throws InvalidArgument for undefined tensors, if x and updates differ in dtype or rank, unless there is one start
-/// index for each axis, and for a block that reaches beyond x.
+/// Throws InvalidArgument if a tensor is undefined, if x and updates differ in dtype or rank, if the number of start
+/// indices is not x's rank, and if the block reaches beyond x.
 Tensor slice_update(const Tensor& x, const std::vector<std::int64_t>& start_indices, const Tensor& updates);
 
 }  // namespace lockstep

@@ -48,7 +48,7 @@ Tensor flip(const Tensor& x, const std::vector<int>& axes);
 ///@{
 /// x shifted by `shift` positions along `axis`; elements shifted beyond one end reappear at the other. Without `axis`,
 /// shifts all elements in row-major order. With several axes, shifts by shifts[i] along axes[i]; an axis may be given
-/// several times, and InvalidArgument is thrown unless there are as many shifts as axes.
+/// several times. Throws InvalidArgument if the numbers of shifts and axes differ.
 Tensor roll(const Tensor& x, std::int64_t shift);
 Tensor roll(const Tensor& x, std::int64_t shift, int axis);
 Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts, const std::vector<int>& axes);

@@ -35,9 +35,10 @@ Tensor norm(const Tensor& x, const std::vector<int>& axes, bool keepdims = false
 ///@}
 /// The norm of order `ord` as in NumPy. With one axis, the norm of vectors: sum(|x|^ord)^(1 / ord); for ord infinity
 /// and -infinity, the largest and the smallest |x|; for ord 0, the number of nonzero elements. With two axes, the norm
-/// of matrices (axes[0]: rows, axes[1]: columns): for ord 1 and -1, the largest and the smallest sum of |x| over a
-/// column; for ord infinity and -infinity, over a row. Throws InvalidArgument unless `axes` has one or two
-/// entries, for any other ord of a matrix norm, and where a largest or smallest value is taken of no elements.
+/// of matrices (axes[0]: rows, axes[1]: columns): for ord 1 and -1, the largest and the smallest column sum of |x|; for
+/// ord infinity and -infinity, the largest and the smallest row sum. Throws InvalidArgument unless `axes` has one or
+/// two entries, and for any other ord of a matrix norm. For orders that take the largest or smallest value, also throws
+/// it if there are no elements.
 Tensor norm(const Tensor& x, const std::vector<int>& axes, bool keepdims, double ord);
 ///@{
 /// log(sum(exp(x))), computed without overflow for any x. Throws InvalidArgument if a reduced axis has size 0 and the

@@ -20,7 +20,7 @@ struct AttentionOptions {
   Tensor mask{};
   float dropout_rate = 0;  ///< sets weights to 0 with this probability and scales the others by 1 / (1 - rate)
   /// Returns the key of the random numbers of dropout. Required if dropout_rate > 0, and otherwise never called. Called
-  /// once per attention call or, if that is captured in a CUDA graph, at each launch of the graph.
+  /// once per attention call or, if the call is captured in a CUDA graph, at each launch of the graph.
   std::function<RandomKey()> next_key{};
 };
 
@@ -38,12 +38,12 @@ struct AttentionOptions {
 /// scores and weights of bf16 tensors to bf16, uses different random numbers for dropout, and supports higher-order
 /// gradients.
 ///
-/// On GPUs, cuDNN computes bf16 attention without dropout if it has a deterministic algorithm, for which d and dv must
-/// be multiples of 8 and at most 128, or 256 on some GPUs. cuDNN rounds the weights to bf16 before it multiplies them
-/// with the values. With a mask, all scores must then be below 2^28 in magnitude. cuDNN's gradient may store the
-/// scores, 2 bytes each; it then processes as many examples at a time as fit into 1 GiB, and at least one. A slower
-/// kernel computes all other attention without a bias, including attention with dropout, with the same random numbers
-/// as on CPUs.
+/// On GPUs, cuDNN computes bf16 attention without dropout if it has a deterministic algorithm. Its algorithms require
+/// that d and dv are multiples of 8 and at most 128, or 256 on some GPUs. cuDNN rounds the weights to bf16 before it
+/// multiplies them with the values. With a mask, all scores must then be below 2^28 in magnitude. cuDNN's gradient may
+/// store the scores, 2 bytes each; it then processes as many examples at a time as fit into 1 GiB, and at least one.
+/// All other attention without a bias, including attention with dropout, is computed by a slower kernel, which uses the
+/// same random numbers as CPUs.
 Tensor dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                              const AttentionOptions& options = {});
 

@@ -15,11 +15,12 @@ struct AttentionRule {
   RandomKey key;
 };
 
-/// Computes lockstep::dot_product_attention; f32 or bf16: query (b, tq, heads, d), key (b, tk, kv_heads, d) and
-/// value (b, tk, kv_heads, dv) of any strides; y (b, tq, heads, dv). Also writes `maximum` and `sum`, (b, heads, tq)
-/// f32, such that the weight of a score is exp(score - maximum) / sum. lockstep's own kernels set `maximum` to the
-/// largest score and `sum` to the sum of exp(score - maximum). cuDNN's kernel sets `maximum` to the logarithm of the
-/// sum of exp(score), and `sum` to 1. For a query that may not attend to any key, `maximum` is attention::hidden_score.
+/// Computes y (b, tq, heads, dv), the lockstep::dot_product_attention of query (b, tq, heads, d), key (b, tk, kv_heads,
+/// d) and value (b, tk, kv_heads, dv); f32 or bf16. The operands may have any strides. Also writes `maximum` and `sum`,
+/// (b, heads, tq) f32, such that the weight of a score is exp(score - maximum) / sum. lockstep's own kernels set
+/// `maximum` to the largest score and `sum` to the sum of exp(score - maximum). cuDNN's kernel sets `maximum` to the
+/// logarithm of the sum of exp(score), and `sum` to 1. For a query that may not attend to any key, `maximum` is
+/// attention::hidden_score.
 struct Attention {
   Tensor query;
   Tensor key;

@@ -2,15 +2,15 @@
 
 #include <lockstep/kernels/kernel.h>
 
-// Kernels with which masked attention runs on cuDNN (cuda/attention.cpp). cuDNN takes no boolean mask: it can only add
-// a bias to the scores, and does not define the result for a query that may not attend to any key.
+// Kernels for masked attention on cuDNN (cuda/attention.cpp). cuDNN takes no boolean mask: it can only add a bias to
+// the scores, and does not define the result for a query that may not attend to any key.
 
 namespace lockstep::kernels {
 
 /// The number that MaskBias adds to the score of a masked key. The key's weight is then exactly 0 if another key of the
 /// query is not masked and all scores are smaller than 2^28. A larger magnitude would fail where the first keys of a
-/// query are all masked: kernels that multiply the score and the maximum by log2(e) separately would get a rounding
-/// error so large that its power of two overflows f32.
+/// query are all masked: a kernel that multiplies the score and the maximum by log2(e) separately makes a rounding
+/// error, and 2 to the power of this error would overflow f32.
 inline constexpr float hidden_bias = -0x1p29F;
 
 /// Converts a mask, bool (b, heads, tq, tk) of any strides, to numbers to add to the scores. `bias`, bf16 rows of the

@@ -8,9 +8,9 @@
 
 namespace lockstep::amx {
 
-/// Whether conv2d_gradient_kernel below supports a convolution of x: bf16, one group, strides of 1, channel counts that
-/// are multiples of 16 and, along each axis, a window whose dilated extent exceeds the smaller of the two paddings.
-/// Does not check the processor (onednn::has_tiles()).
+/// Whether conv2d_gradient_kernel below supports a convolution of x. It requires bf16, one group, strides of 1 and
+/// channel counts that are multiples of 16. Along each axis, the dilated extent of the window must exceed the smaller
+/// of the two paddings. Does not check the processor (onednn::has_tiles()).
 bool fits(const Tensor& x, const Shape& kernel, const Window2d& window);
 
 /// Computes the dkernel of kernels::Conv2dGradientKernel. Precondition: fits().

@@ -9,8 +9,8 @@
 #endif
 
 // Matrix products on Intel's tile registers (AMX; Intel 64 and IA-32 Architectures Software Developer's Manual, volume
-// 1, chapter 18). A tile has 16 rows of 64 bytes; one instruction multiplies a bf16 tile of 16x32 by one of 32x16 and
-// adds the product to an f32 tile of 16x16.
+// 1, chapter 18). A tile has 16 rows of 64 bytes; one instruction multiplies a 16x32 tile of bf16 by a 32x16 tile of
+// bf16 and adds the product to a 16x16 tile of f32.
 
 namespace lockstep::amx {
 
@@ -56,8 +56,8 @@ class TileScope {
   };
 };
 
-/// Adds the product of `rows` rows of tiles and `columns` columns of tiles, each 1 or 2, to the sums. Precondition:
-/// inside a TileScope.
+/// Adds the product of `rows` rows and `columns` columns of tiles to the sums; both numbers must be 1 or 2.
+/// Precondition: inside a TileScope.
 template <int rows, int columns>
 [[gnu::target("amx-tile,amx-bf16")]] void add_product(const Product& p) {
   asm volatile("" ::: "memory");  // GCC does not know that loading a tile reads memory

@@ -26,7 +26,7 @@ Tensor conv1d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const C
 
 /// The number of steps of conv1d's result for an x of rank 3, (n, steps, c). `size` is the number of taps of the
 /// window. Throws InvalidArgument naming `op` if size, stride or dilation is below 1 or too large for
-/// check_window_limits (window2d.h), if x has no steps, and with `valid` padding if x is shorter than the dilated
+/// check_window_limits (window2d.h), if x has no steps, and, with `valid` padding, if x is shorter than the dilated
 /// window of (size - 1) * dilation + 1 steps.
 std::int64_t conv1d_steps(const char* op, const Shape& x, std::int64_t size, const Conv1dOptions& options);
 

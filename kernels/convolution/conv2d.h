@@ -19,8 +19,8 @@ struct Conv2dOptions {
 
 /// activation(x (n, h, w, c_in) * kernel (k_h, k_w, c_in / groups, c_out) + bias (c_out)) -> (n, h', w', c_out); the
 /// bias may be undefined. Cross-correlation, as in Keras. n may be 0. x and the result are f32 or bf16; kernel and bias
-/// are f32. Differentiable. Throws InvalidArgument for other shapes and dtypes, for channels of x or filters that
-/// cannot be divided into `groups`, and for windows that slide_window (window2d.h) rejects.
+/// are f32. Differentiable. Throws InvalidArgument for other shapes and dtypes, if `groups` does not divide the numbers
+/// of channels and filters, and for windows that slide_window (window2d.h) rejects.
 Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Conv2dOptions& options = {});
 
 /// Convolves each channel of x (n, h, w, c) with its own `multiplier` filters: kernel (k_h, k_w, c, multiplier), bias

@@ -21,7 +21,7 @@ struct Conv2dTransposeOptions {
 /// w', c_out), like keras.ops.conv_transpose: the gradient of conv2d with respect to its x. The bias may be undefined;
 /// n may be 0. With r = (k_h - 1) * dilation + 1, the number of rows that a window spans, h' is as follows (w' is
 /// analogous):
-/// - `valid`: (h - 1) * stride + r + output_padding, which by default is max(stride - r, 0)
+/// - `valid`: (h - 1) * stride + r + output_padding; the default output_padding is max(stride - r, 0)
 /// - `same`: h * stride without output_padding, else (h - 1) * stride + r % 2 + output_padding
 ///
 /// Differentiable. Dtypes and errors are those of conv2d; also throws InvalidArgument unless 0 <= output_padding <
@@ -29,10 +29,9 @@ struct Conv2dTransposeOptions {
 Tensor conv2d_transpose(const Tensor& x, const Tensor& kernel, const Tensor& bias,
                         const Conv2dTransposeOptions& options = {});
 
-/// Returns the rows and columns of conv2d_transpose's result for x (n, h, w, c), and the window of the convolution of
-/// which conv2d_transpose is the gradient. `size` is the number of the kernel's rows and columns. Throws
-/// InvalidArgument, with `op` in the message, for image sizes, window sizes and options that conv2d_transpose does not
-/// accept.
+/// Returns the rows and columns of conv2d_transpose's result for x (n, h, w, c), and the window of the convolution
+/// whose gradient conv2d_transpose computes. `size` is the kernel's number of rows and columns. Throws InvalidArgument,
+/// with `op` in the message, for image sizes, window sizes and options that conv2d_transpose does not accept.
 Sliding2d slide_transposed(const char* op, const Shape& x, Size2d size, const Conv2dTransposeOptions& options);
 
 }  // namespace lockstep

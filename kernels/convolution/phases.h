@@ -4,11 +4,11 @@
 #include <lockstep/kernels/write.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Computes the gradient dx of a convolution with respect to its input x, which is also the result of a transposed
-// convolution, one phase at a time. A phase consists of the pixels of dx whose rows and columns are multiples of the
-// stride apart. The same taps of the kernel contribute to all pixels of a phase, so a convolution of dy with these taps
-// and stride 1 computes the phase. With oneDNN 2.6, this is up to twice as fast as the gradient of a convolution with
-// strides (measured on an Intel processor with AVX-512).
+// Computes dx, the gradient of a convolution with respect to its input, one phase at a time. The result of a transposed
+// convolution is such a dx. Two pixels of dx belong to the same phase if the differences of their rows and of their
+// columns are multiples of the stride. The same taps of the kernel contribute to all pixels of a phase, so a
+// convolution of dy with these taps and stride 1 computes the phase. With oneDNN 2.6, this is up to twice as fast as
+// the gradient of a convolution with strides (measured on an Intel processor with AVX-512).
 
 namespace lockstep::phases {
 

@@ -19,7 +19,7 @@ inline Tensor widened(const Tensor& x) {
   return wide;
 }
 
-/// Calls `compute` with an f32 tensor of result's shape, which it must fill, and copies that tensor to `result`,
+/// Calls compute(wide), which must fill `wide`, an f32 tensor of result's shape. Then copies `wide` to `result`,
 /// rounded to result's dtype.
 template <class Compute>
 void narrowed(const Tensor& result, const Compute& compute) {

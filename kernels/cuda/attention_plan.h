@@ -20,11 +20,11 @@ namespace lockstep::cudnn {
 class AttentionPlan {
  public:
   /// Chooses the first algorithm, in the order of cuDNN's heuristics, whose plan can be built. Throws Unsupported
-  /// naming the attention if there is none, if cuDNN is older than 9.16, and for a gradient whose b * heads * tq is not
-  /// a multiple of 4, because cuDNN's workspace would not be aligned.
+  /// naming the attention if there is no such algorithm, if cuDNN is older than 9.16, and for a gradient if b * heads *
+  /// tq is not a multiple of 4 (cuDNN's workspace would not be aligned).
   AttentionPlan(const FusedAttention& attention, const PlannedFor& gpu);
-  /// The plan from the bytes that `serialized` returned for the same attention and kind of GPU; nothing if this cuDNN
-  /// rejects them. Compiles nothing.
+  /// Restores the plan from the bytes that `serialized` returned for the same attention and kind of GPU, without
+  /// compiling kernels. Returns nothing if this cuDNN rejects the bytes.
   static std::optional<AttentionPlan> restored(const FusedAttention& attention, const PlannedFor& gpu,
                                                const std::vector<std::uint8_t>& bytes);
   AttentionPlan(AttentionPlan&&) noexcept;

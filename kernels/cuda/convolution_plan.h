@@ -37,8 +37,8 @@ class ConvolutionPlan {
   /// the order of cuDNN's heuristics. If all times are infinite, chooses the first of these algorithms. Throws the
   /// errors of the other constructor.
   ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu, const TimeOf& time_of);
-  /// The plan from the bytes that `serialized` returned for the same convolution (not checked) and kind of GPU; nothing
-  /// if this cuDNN rejects them.
+  /// Restores the plan from the bytes that `serialized` returned for the same convolution (not checked) and kind of
+  /// GPU. Returns nothing if this cuDNN rejects the bytes.
   static std::optional<ConvolutionPlan> restored(const Convolution& convolution, const PlannedFor& gpu,
                                                  const std::vector<std::uint8_t>& bytes);
   ConvolutionPlan(ConvolutionPlan&&) noexcept;

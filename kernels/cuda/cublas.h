@@ -41,7 +41,8 @@ struct Functions {
 /// The functions of the library, loaded at first use. Throws Unsupported when the library cannot be loaded or lacks one
 /// of the functions.
 const Functions& functions();
-/// Throws DeviceError with the function `call`, the calling thread's device and the status, unless `status` is success.
+/// Throws DeviceError unless `status` is success. The error names the function `call`, the calling thread's device and
+/// the status.
 void check(cublasStatus_t status, const char* call);
 
 /// Deleter of the library's handles, layouts, descriptors and preferences.

@@ -9,8 +9,8 @@
 
 namespace lockstep::cudnn {
 
-/// Throws DeviceError unless `status` is success. The error names the function `call`, the device and, if it is not
-/// empty, `what`, the computation that the call belongs to, such as "lstm of x (8, 20, 16) with 32 units".
+/// Throws DeviceError unless `status` is success. The error names the function `call`, the device and `what`: the
+/// computation that the call belongs to, such as "lstm of x (8, 20, 16) with 32 units". `what` may be empty.
 void check(cudnnStatus_t status, const char* call, std::string_view what = {});
 /// The calling thread's cuDNN handle for a logical GPU, set to the GPU's stream; created at first use.
 cudnnHandle_t handle_of(const Gpu& gpu);

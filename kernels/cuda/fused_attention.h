@@ -12,8 +12,8 @@
 namespace lockstep::cudnn {
 
 /// Whether attention of these tensors (b, time, heads, size) fulfills the conditions for cuDNN: bf16, head sizes that
-/// are multiples of 8, at most 65,535 examples and at most 65,535 heads, a finite scale, and no dropout, because
-/// cuDNN's random numbers would differ from those on CPUs. cuDNN may still have no algorithm for it.
+/// are multiples of 8, at most 65,535 examples and at most 65,535 heads, a finite scale, and no dropout (cuDNN would
+/// draw other random numbers than CPUs). cuDNN may still have no algorithm for it.
 bool takes_attention(const Tensor& query, const Tensor& value, const kernels::AttentionRule& rule);
 
 /// Whether cuDNN's kernels can read x (b, time, heads, size), bf16: the last axis has stride 1, and each example, time

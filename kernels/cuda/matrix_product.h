@@ -9,8 +9,8 @@ namespace lockstep::cublas {
 
 /// Operations fused into a product, with cuBLASLt's names. The epilogues of GELU are not used because they compute only
 /// the tanh approximation, whose gradient cannot be computed from the result. DRELU, the gradient of a ReLU, is not
-/// used because it needs a mask that the forward product must write, and because it would be fused into the product
-/// that computes dy, which belongs to another op.
+/// used: it needs a mask that the forward product must write, and it can be fused only into the product that computes
+/// dy, which belongs to another op.
 enum class Epilogue {
   none,       ///< nothing
   bias,       ///< a vector (m) is added to every column
@@ -39,7 +39,8 @@ struct MatrixProduct {
   ///@}
   Epilogue epilogue = Epilogue::none;  ///< fused operation
   ///@{
-  /// The dtype of A and B, and the dtype of D and, as cuBLASLt requires, of the epilogue's vector; each f32 or bf16.
+  /// `operands` is the dtype of A and B. `result` is the dtype of D and, as cuBLASLt requires, of the epilogue's
+  /// vector. Each is f32 or bf16.
   DType operands = DType::f32, result = DType::f32;
   ///@}
 

@@ -12,9 +12,9 @@
 
 namespace lockstep::cudnn {
 
-/// Maps keys to bytes; a key is a line of text that contains everything the bytes depend on. Keeps them in memory and
-/// in a folder with one file per key. Files are written atomically; a file that is damaged or belongs to another key is
-/// ignored. Not thread-safe; several processes may share a folder.
+/// Maps keys to bytes; a key is a line of text that contains everything the bytes depend on. Keeps the bytes in memory
+/// and in a folder with one file per key. Files are written atomically; a file that is damaged or belongs to another
+/// key is ignored. Not thread-safe; several processes may share a folder.
 class PlanCache {
  public:
   /// The value of a key.

@@ -14,8 +14,9 @@ class PlanTimer {
   /// `handle` belongs to `gpu`. Throws OutOfMemory, DeviceError.
   PlanTimer(const Convolution& convolution, const Gpu& gpu, cudnnHandle_t handle);
 
-  /// The median time of 5 runs in ms, after a warm-up run that loads the kernels. Returns the time of the first timed
-  /// run if it is more than twice the best median so far. Infinity if the plan fails or its memory cannot be allocated.
+  /// The median time of 5 runs in ms, after a warm-up run that loads the kernels. If the first timed run takes more
+  /// than twice the best median so far, returns its time without further runs. Infinity if the plan fails or its memory
+  /// cannot be allocated.
   double operator()(const ConvolutionPlan& plan);
 
  private:

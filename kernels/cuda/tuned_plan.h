@@ -9,8 +9,9 @@
 
 namespace lockstep::cudnn {
 
-/// Returns the plan that `cache` has for `what`, a Convolution or a FusedAttention, on the kind of GPU `gpu_text` with
-/// the library versions in use. If there is none or cuDNN rejects it, calls make() and stores the result in `cache`.
+/// Returns the plan that `cache` has for `what` (a Convolution or a FusedAttention), the kind of GPU `gpu_text` and the
+/// library versions in use. If there is no such plan or cuDNN rejects it, calls make() and stores the result in
+/// `cache`.
 template <class Plan, class What, class Make>
 Plan kept_plan(PlanCache& cache, const std::string& gpu_text, const What& what, const PlannedFor& gpu,
                const Make& make) {

@@ -82,7 +82,7 @@ struct Silu {
   static constexpr bool from_result = false;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x * sigmoid_f32(x); }
   LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const {
-    // Computes sigmoid(x) and 1 - sigmoid(x) without a subtraction, which would lose digits of the latter.
+    // Computes 1 - sigmoid(x) without a subtraction, which would lose digits.
     const float e = exp_f32(-std::fabs(x));
     const float larger = 1.0F / (1.0F + e);
     const float s = x < 0.0F ? e * larger : larger;
@@ -193,7 +193,7 @@ struct GeluTanh {
   }
   LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const {
     const float t = tanh_f32(factor * (x + cubic * x * x * x));
-    // Beyond 10, t is 1 or -1, and the last term 0: x^2, which could overflow, is not computed.
+    // If |x| > 10, t is 1 or -1 and the last term is 0. Clipping x to 10 keeps x^2 from overflowing.
     const float near = x < -10.0F ? -10.0F : x > 10.0F ? 10.0F : x;
     const float slope = factor * (1.0F + 3.0F * cubic * near * near);
     return dy * 0.5F * (1.0F + t + near * (1.0F - t * t) * slope);

@@ -37,7 +37,8 @@ static_assert(std::tuple_size_v<OfUnaryOps> == static_cast<int>(UnaryOp::tanh_sh
 
 }  // namespace functor
 
-/// Calls visit with the functor of `function`, whose members, if any, are set to alpha and beta of `function`.
+/// Calls visit with the functor of `function.op`. The functor's members, if any, are set to function.alpha and
+/// function.beta.
 template <class Visit>
 void visit_unary(const UnaryFunction& function, Visit&& visit) {
   const auto visit_if = [&]<class F>(UnaryOp op, std::type_identity<F>) {

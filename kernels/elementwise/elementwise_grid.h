@@ -75,8 +75,8 @@ struct InF32 {
   }
 };
 
-/// y = f(x[0], x[1], ...) for tensors of any strides. y may be one of the x if To and From have the same size and x and
-/// y have the same strides, without broadcasting.
+/// y = f(x[0], x[1], ...) for tensors of any strides. y may be one of the x if To and From have the same size, x and y
+/// have the same strides, and nothing is broadcast.
 template <int N, class To, class From, class F>
 struct StridedMap {
   F f;

@@ -9,7 +9,7 @@
 
 namespace lockstep::functor {
 
-// operator() computes f(x). gradient computes dx from dy and from f(x) if `from_result`, else from x.
+// operator() computes f(x). gradient computes dx from dy and either f(x), if `from_result`, or x.
 
 struct Negative {
   static constexpr bool from_result = true;
@@ -158,7 +158,7 @@ struct Arccosh {
   static constexpr bool from_result = false;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::acosh(x); }
   LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const {
-    return dy / (std::sqrt(x - 1.0F) * std::sqrt(x + 1.0F));  // NaN below 1, as the result
+    return dy / (std::sqrt(x - 1.0F) * std::sqrt(x + 1.0F));  // NaN below 1, like the result
   }
 };
 struct Arctanh {

@@ -37,8 +37,8 @@ struct AdaptivePlaces {
   void run(Executor& on) const;
 };
 
-/// For matrices x (n, rows, columns) of any dtype: y = x where column <= row + diagonal if `lower`, or where column >=
-/// row + diagonal if not; 0 elsewhere.
+/// For matrices x (n, rows, columns) of any dtype. If `lower`, y = x where column <= row + diagonal; otherwise, y = x
+/// where column >= row + diagonal. y = 0 elsewhere.
 struct Triangle {
   Tensor x;
   bool lower;

@@ -32,8 +32,8 @@
 //                                         change the result.
 //   team.scan(n, start, load, combine, store)
 //                                         store(i, before, through) for each i in [0, n): `before` is start combined
-//                                         with load(j) for each j < i in order, `through` also with load(i). `start`
-//                                         must be the identity of combine.
+//                                         with load(j) for each j < i in order, and `through` is `before` combined with
+//                                         load(i). `start` must be the identity of combine.
 //   team.each(n, body)                    body(i) for each i in [0, n), by the thread that loaded i in reduce.
 //   team.once(body)                       body(), by one thread.
 //
@@ -54,8 +54,8 @@ constexpr int team_width(Index n) { return n <= 1024 ? narrow_team : wide_team; 
 /// Number of neighboring elements that each thread scans by itself in one round of team.scan.
 constexpr int scan_run = 4;
 
-/// Number of neighbors along `inner`, a power of two, that a block of `columns` or `rows` covers; column_depth threads
-/// work on each of them.
+/// Number (a power of two) of neighboring elements along `inner` that a block of `columns` or `rows` covers.
+/// column_depth threads work on each of them.
 constexpr int column_width(Index inner) {
   int width = 1;
   while (width < inner && width < 32) width *= 2;

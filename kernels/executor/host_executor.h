@@ -11,8 +11,8 @@
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/runtime/thread/parallel.h>
 
-// Implements executor.h on the host, on up to compute_threads() threads. Combines values in the order of CudaExecutor's
-// threads, for any number of host threads.
+// Implements executor.h on the host, on up to compute_threads() threads. Combines values in the same order as
+// CudaExecutor, for any number of host threads.
 
 namespace lockstep::kernels {
 

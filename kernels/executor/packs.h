@@ -62,7 +62,7 @@ LOCKSTEP_HOST_DEVICE void store_elements(const T (&from)[n], T* to) {
   }
 }
 
-/// Load and store n elements as f32. The precondition is that of load_elements and store_elements.
+/// Load and store n elements as f32. Precondition: as for load_elements.
 template <int n, class T>
 LOCKSTEP_HOST_DEVICE void load_pack(const T* from, float (&to)[n]) {
   T pack[n];

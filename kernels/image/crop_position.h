@@ -9,8 +9,8 @@
 
 namespace lockstep::kernels {
 
-/// Index of the element, on an axis of n elements, that gives position k its value; k may be outside the axis. With
-/// FillMode::constant, the nearest element, whose value the caller replaces by the fill value.
+/// Returns the index of the element whose value position k has; k may be outside the axis of n elements. With
+/// FillMode::constant, returns the nearest element; the caller replaces its value by the fill value.
 LOCKSTEP_HOST_DEVICE inline Index filled_index(Index k, Index n, FillMode mode) {
   if (k >= 0 && k < n) return k;
   if (mode == FillMode::nearest || mode == FillMode::constant) return k < 0 ? 0 : n - 1;
@@ -24,7 +24,7 @@ LOCKSTEP_HOST_DEVICE inline Index filled_index(Index k, Index n, FillMode mode) 
 struct CropPosition {
   Index low;     ///< the pixel at or before the position
   Index high;    ///< the pixel after `low`
-  float share;   ///< weight of `high`; that of `low` is 1 - share
+  float share;   ///< weight of `high`; `low` has the weight 1 - share
   bool outside;  ///< true if the crop's pixel gets the fill value
 };
 
@@ -52,7 +52,7 @@ LOCKSTEP_HOST_DEVICE T pixel_of(float value) {
 }
 
 /// One channel of a crop's pixel, interpolated between elements `left` and `right` of the image's rows `upper` and
-/// `lower`. `share` is the weight of `right`, `down` that of `lower`.
+/// `lower`. `share` is the weight of `right`, and `down` is the weight of `lower`.
 template <class T>
 LOCKSTEP_HOST_DEVICE T crop_pixel(const T* upper, const T* lower, float down, Index left, Index right, float share) {
   const auto between = [share](T from, T to) {

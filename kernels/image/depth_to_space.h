@@ -4,8 +4,8 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Move elements between the channels and the pixels of images, of any dtype. Differentiable. Throw InvalidArgument for
-// an x that is undefined or not of rank 4, and unless 1 <= block_size <= 2^20.
+// Move elements between the channels and the pixels of images, of any dtype. Differentiable. Throw InvalidArgument if x
+// is undefined or not of rank 4, and if block_size is not in [1, 2^20].
 
 namespace lockstep {
 

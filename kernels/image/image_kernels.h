@@ -7,8 +7,8 @@
 
 namespace lockstep::kernels {
 
-/// lockstep::resize: x and y (n, height, width, channels), each f32 or bf16, or with Interpolation::nearest both of the
-/// same dtype, which can be any. Heights and widths are at least 1 and below 2^30; y differs from x in height or
+/// lockstep::resize: x and y are (n, height, width, channels). Each is f32 or bf16; with Interpolation::nearest, they
+/// may also both have any other dtype. Heights and widths are at least 1 and below 2^30; y differs from x in height or
 /// width. With `transposed`, computes the gradient of resizing instead: x is the gradient of the result and y the
 /// gradient of the operand, both f32 or bf16.
 struct Resize {

@@ -6,8 +6,8 @@
 namespace lockstep {
 
 /// How a value between pixels is interpolated, with Keras' names. `nearest` takes the pixel whose area contains the
-/// position, `bilinear` uses the triangle kernel, `bicubic` Keys' kernel (1981) with a = -0.5, and `lanczos3` and
-/// `lanczos5` Lanczos' windowed sinc of radius 3 and 5.
+/// position, `bilinear` uses the triangle kernel, `bicubic` uses Keys' kernel (1981) with a = -0.5, and `lanczos3` and
+/// `lanczos5` use Lanczos' windowed sinc of radius 3 and 5.
 enum class Interpolation { nearest, bilinear, bicubic, lanczos3, lanczos5 };
 
 /// resize's options, under Keras' names.
@@ -23,8 +23,8 @@ struct ResizeOptions {
 /// Pixels are sampled at their centers; the weights of the pixels inside the image are scaled to a sum of 1. Images
 /// that already have the new size are returned unchanged. The images are f32 or bf16, or of any dtype for `nearest`.
 /// Differentiable for f32 and bf16. Throws InvalidArgument for other shapes and dtypes, for an old or new height or
-/// width below 1 or of 2^30 or more, for cropping and padding together, and for padding with a fill_value that the
-/// dtype cannot represent.
+/// width outside [1, 2^30), for cropping and padding together, and for padding with a fill_value that the dtype cannot
+/// represent.
 Tensor resize(const Tensor& images, Size2d size, const ResizeOptions& options = {});
 
 }  // namespace lockstep

@@ -46,13 +46,13 @@ LOCKSTEP_HOST_DEVICE inline double weight_at(Interpolation interpolation, double
   return radius * std::sin(angle) * std::sin(angle / radius) / (angle * angle);
 }
 
-/// The elements of an axis with `from` elements that contribute to each element of the resized axis with `to` elements.
-/// Positions are integers: element j of the first axis has its center at (2 j + 1) * to, element i of the resized axis
-/// at (2 i + 1) * from.
+/// Determines which elements of an axis of size `from` contribute to which elements of the resized axis of size `to`.
+/// Positions are integers: element j of the first axis has its center at (2 j + 1) * to, and element i of the resized
+/// axis has its center at (2 i + 1) * from.
 struct Taps {
   Interpolation interpolation;
   Index from, to;
-  Index pixel;  ///< the length of one of weight_at's pixels, in the units of positions
+  Index pixel;  ///< the length of a pixel of weight_at, in units of positions
   Index reach;  ///< maximum distance of a contributing element
 
   Taps(const Resize& k, int axis)

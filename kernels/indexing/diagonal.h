@@ -16,8 +16,8 @@ Tensor diagonal(const Tensor& x, std::int64_t offset = 0, int axis1 = 0, int axi
 /// The sums of the elements that `diagonal` returns, over its last axis. Takes the dtypes of `sum` (reduction.h).
 Tensor trace(const Tensor& x, std::int64_t offset = 0, int axis1 = 0, int axis2 = 1);
 /// For a vector x, of any dtype, the square matrix with x on diagonal k and zeros elsewhere; for a matrix x, its
-/// diagonal k. Throws InvalidArgument for an undefined x, for other numbers of axes and, if x is a vector, unless
-/// -2^61 < k < 2^61.
+/// diagonal k. Throws InvalidArgument for an undefined x, for other numbers of axes, and for a vector x if k is not
+/// between -2^61 and 2^61.
 Tensor diag(const Tensor& x, std::int64_t k = 0);
 
 }  // namespace lockstep

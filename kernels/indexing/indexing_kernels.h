@@ -31,7 +31,7 @@ struct FlatIndices {
 
 /// flat[o, i, k] = the row-major offset, in a tensor (outer, size, inner), of element (o, indices[o, i, k], k); flat
 /// and `indices` are (outer, n, inner), i64. Negative and out-of-range indices are treated as in FlatIndices; returns
-/// the row-major position of the first one out of range, or -1.
+/// the row-major position of the first index out of range, or -1.
 struct FlatIndicesAlong {
   Tensor indices;
   std::int64_t size;

@@ -8,8 +8,8 @@
 // (..., d) has one index for each of the first d axes of the tensor that is written to. The values are f32, bf16, i32
 // or i64; their shape is the shape of `indices` without its last axis, followed by the remaining axes of that tensor.
 // Sums of integers wrap around. Differentiable. Throw InvalidArgument for other dtypes and shapes, undefined tensors,
-// and an index out of range, naming the index and its position; on GPUs the error for an index is thrown by the next
-// synchronization and names the position only.
+// and an index out of range. The error for an index names the index and its position; on GPUs, the next synchronization
+// throws it, and it names only the position.
 
 namespace lockstep {
 

@@ -7,9 +7,9 @@
 
 // Select elements by indices (i64, i32 or u8); negative indices count from the end. x has any dtype. Differentiable in
 // x; the gradient adds the contributions of equal indices in the order of the indices. Throw InvalidArgument for
-// undefined tensors, indices of other dtypes or shapes, an axis that x does not have, and an index out of range, naming
-// the index and its position; on GPUs the error for an index is thrown by the next synchronization and names the
-// position only.
+// undefined tensors, indices of other dtypes or shapes, an axis that x does not have, and an index out of range. The
+// error for an index names the index and its position; on GPUs, the next synchronization throws it, and it names only
+// the position.
 
 namespace lockstep {
 

@@ -17,9 +17,9 @@ namespace lockstep {
 /// its tensor; `...` stands for any number of further axes. If both terms have `...`, the axes for which the two `...`
 /// stand are matched from the last axis on. Axes with the same letter and matched axes of `...` must have the same
 /// size. The sum is over all axes that are not in the term after `->`. Without `->`, the result has the axes of `...`,
-/// then those of the letters that occur once, capitals first, in alphabetical order. Throws InvalidArgument for a term
-/// with the same letter or `...` twice, for a malformed equation, for more than two tensors, and unless there are as
-/// many tensors as terms.
+/// then the axes of the letters that occur once, in alphabetical order with capitals first. Throws InvalidArgument for
+/// a malformed equation, for a term that has a letter or `...` twice, for more than two tensors, and if the numbers of
+/// tensors and terms differ.
 Tensor einsum(std::string_view equation, std::span<const Tensor> operands);
 inline Tensor einsum(std::string_view equation, const Tensor& a) { return einsum(equation, std::array{a}); }
 inline Tensor einsum(std::string_view equation, const Tensor& a, const Tensor& b) {

@@ -21,9 +21,9 @@ struct BatchNormOptions {
   /// If defined, the result is written to this tensor, which must have x's shape and dtype and be dense or a channel
   /// slice of a wider tensor.
   Tensor out{};
-  /// If given, x is one of several parts of a batch, which may have different numbers of rows, and the statistics are
-  /// those of the whole batch. Called in the forward pass and, if x needs a gradient and the batch has rows, in the
-  /// backward pass. To differentiate the gradient, `gather` must be an op that tapes record, such as
+  /// If given, x is one of several parts of a batch, and the statistics are computed over the whole batch. The parts
+  /// may have different numbers of rows. `gather` is called in the forward pass and, if x needs a gradient and the
+  /// batch has rows, in the backward pass. To differentiate the gradient, it must be an op that tapes record, such as
   /// ReplicaContext::all_gather. batch_norm_inference ignores `gather`.
   GatherRows gather{};
 };

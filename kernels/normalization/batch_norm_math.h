@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-/// Merges the mean and the sum of squared deviations of `other_count` elements into those of `count` elements (Chan,
-/// Golub and LeVeque 1983). Precondition: other_count > 0.
+/// Merges the moments (mean and sum of squared deviations) of `other_count` elements into the moments of `count`
+/// elements (Chan, Golub and LeVeque 1983). Precondition: other_count > 0.
 struct MomentsMerge {
   LOCKSTEP_HOST_DEVICE MomentsMerge(std::int64_t count, std::int64_t other_count)
       : share(static_cast<double>(other_count) / static_cast<double>(count + other_count)),

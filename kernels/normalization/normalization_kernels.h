@@ -107,8 +107,8 @@ struct BatchNormGradientX {
 };
 
 ///@{
-/// Layer normalization of rows: x and y (n, features), dense f32 or bf16, mean and inverse = 1 / sqrt(variance +
-/// epsilon) (n). LayerNormGradient computes only dgamma and dbeta if dx is undefined.
+/// Layer normalization of rows: x and y (n, features), dense f32 or bf16; mean (n) and inverse (n), where
+/// inverse is 1 / sqrt(variance + epsilon). LayerNormGradient computes only dgamma and dbeta if dx is undefined.
 struct LayerNorm {
   Tensor x;
   Tensor gamma;

@@ -17,7 +17,7 @@ inline void accumulate(const Tensor& gradient, const Tensor& to) {
   launch(kernels::Binary{BinaryOp::add, to, reachable_from(to.device(), gradient), to});
 }
 
-/// Call this before contributing a gradient that kernels have written, which tapes cannot differentiate
+/// Call this before contributing a gradient that kernels have written, because tapes cannot differentiate it
 /// (BackwardContext::stop_recording).
 inline void stop_recording(BackwardContext& c) {
   c.stop_recording("compute it with ops (contribute_ops in gradient.h)");
@@ -26,9 +26,9 @@ inline void stop_recording(BackwardContext& c) {
 /// a + b; tapes record the addition.
 inline Tensor sum_of_contributions(const Tensor& a, const Tensor& b);
 
-/// Makes `gradient` the first dense contribution to input `input`, in the destination that the caller of backward gave,
-/// if any, and adds to it the rows contributed so far (contribute_rows). Precondition: nothing else reads or writes
-/// `gradient`.
+/// Makes `gradient` the first dense contribution to input `input` and adds the rows contributed so far to it
+/// (contribute_rows). If the caller of backward gave a destination, the contribution is stored there. Precondition:
+/// nothing else reads or writes `gradient`.
 inline void set_first(BackwardContext& c, int input, const Tensor& gradient) {
   const Tensor destination = c.destination(input);
   const bool elsewhere = destination.defined() && destination.raw_data() != gradient.raw_data();
@@ -41,8 +41,9 @@ inline void set_first(BackwardContext& c, int input, const Tensor& gradient) {
   c.set(input, first, true);
 }
 
-/// Dense memory for a contribution to input `input`: the destination that the caller of backward gave, if this is the
-/// first contribution and the current device can reach it, else new memory on the current device. Calls stop_recording.
+/// Returns dense memory for a contribution to input `input`. If this is the first contribution and the current device
+/// can reach the destination that the caller of backward gave, returns that destination, else new memory on the current
+/// device. Calls stop_recording.
 inline Tensor memory_for(BackwardContext& c, int input, const Shape& shape, DType dtype = DType::f32) {
   stop_recording(c);
   const Tensor destination = c.contributed(input).defined() ? Tensor() : c.destination(input);
@@ -92,9 +93,9 @@ inline void contribute_zero(BackwardContext& c, int input, const Shape& shape) {
 }
 
 /// Contributes a tensor that other code may also read, such as the output's gradient or a view of it. It must have the
-/// input's shape and may have any strides. Copies it only if the caller of backward gave a destination or there are
-/// earlier contributions. If a tape records the backward pass (BackwardContext::is_recorded), the tensor must be the
-/// result of ops that tapes record.
+/// input's shape and may have any strides. Copies the tensor only if the caller of backward gave a destination or there
+/// are earlier contributions. If a tape records the backward pass (BackwardContext::is_recorded), the tensor must be
+/// the result of ops that tapes record.
 inline void pass_on(BackwardContext& c, int input, const Tensor& gradient) {
   if (!c.needs(input)) return;
   const Tensor so_far = c.contributed(input);

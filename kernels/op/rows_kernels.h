@@ -39,8 +39,8 @@ struct GatherRows {
 
 /// For each matrix of `values` (outer, n, inner) and of `out` (outer, rows, inner): row indices[i] of out =
 /// (Write::replace) or += (Write::add) row i of values, in the order of i; f32, bf16, i32 or i64. Sums of bf16 are
-/// rounded once, those of integers wrap around. Skips indices outside [0, rows) and returns the position of the first
-/// one that is not no_row, or -1.
+/// rounded once; sums of integers wrap around. Skips indices outside [0, rows). Returns the position of the first such
+/// index other than no_row, or -1.
 struct ScatterRows {
   Tensor values;
   Tensor indices;

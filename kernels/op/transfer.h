@@ -19,16 +19,16 @@ Tensor to_device(const Tensor& x, const LogicalDevice& device);
 /// x itself if kernels of `device` can read it, else a dense copy on `device`. Records nothing on tapes.
 Tensor reachable_from(const LogicalDevice& device, const Tensor& x);
 
-/// x as an op's operand: inside a DeviceScope, x on the scope's device; otherwise x itself if the thread's device can
-/// read it, else a copy on that device. Undefined tensors are returned as they are.
+/// Returns x as an op's operand. Inside a DeviceScope, this is x on the scope's device. Otherwise, it is x itself if
+/// the thread's device can read x, else a copy on that device. Undefined tensors are returned as they are.
 inline Tensor to_current_device(const Tensor& x) {
   const ExecutionContext& context = current_context();
   if (!x.defined() || (!context.placed && is_reachable(x, context.device))) return x;
   return to_device(x, context.device);
 }
 
-/// Copies x to y, converting the dtype; any strides and devices. Records nothing on tapes. Throws InvalidArgument for
-/// different shapes and for undefined tensors.
+/// Copies x to y, converting the dtype. x and y may have any strides and devices. Records nothing on tapes. Throws
+/// InvalidArgument for different shapes and for undefined tensors.
 void assign(const Tensor& x, const Tensor& y);
 
 }  // namespace lockstep

@@ -7,8 +7,9 @@ namespace lockstep::kernels {
 
 ///@{
 /// The functions of pool2d.h for x (n, h, w, c), f32 or bf16, and their gradients. y and dy have the layout "rows"
-/// (is_rows). `indices`, dense u8 or i32 of y's shape, holds for each element of y the row-major index of the largest
-/// element of x among those elements of the window that are inside the image. It may be undefined in MaxPool2d.
+/// (is_rows). For each element of y, `indices` (dense u8 or i32 of y's shape) holds the position of the largest element
+/// of the window: its row-major index among the elements of the window that are inside the image. `indices` may be
+/// undefined in MaxPool2d.
 struct MaxPool2d {
   Tensor x;
   Window2d window;

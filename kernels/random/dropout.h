@@ -11,8 +11,8 @@ namespace lockstep {
 /// element i is dropped depends on (rate, key, i) alone, not on the number of threads. At rate 0, returns x itself.
 /// Differentiable. Throws InvalidArgument for other dtypes and unless 0 <= rate < 1.
 Tensor dropout(const Tensor& x, float rate, const RandomKey& key);
-/// Like dropout above, with the key that `next_key` returns. Calls it once or, if the thread captures its GPU's work,
-/// at each launch of that work (GpuCapture::each_time); never at rate 0.
+/// Like dropout above, with the key that `next_key` returns. `next_key` is called once or, if the thread captures its
+/// GPU's work, at each launch of that work (GpuCapture::each_time). It is not called at rate 0.
 Tensor dropout(const Tensor& x, float rate, const std::function<RandomKey()>& next_key);
 
 }  // namespace lockstep

@@ -23,8 +23,8 @@ Tensor uniform(const Shape& shape, double minval, double maxval, const std::func
 Tensor truncated_normal(const Shape& shape, double mean, double stddev, const std::function<RandomKey()>& next_key,
                         DType dtype = DType::f32);
 
-/// Uniformly distributed integers in [minval, maxval), i32, i64 or u8. As in TensorFlow, some integers are slightly
-/// more probable unless maxval - minval is a power of two: by a factor of about 1 + (maxval - minval) / 2^64. Throws
+/// Uniformly distributed integers in [minval, maxval), i32, i64 or u8. As in TensorFlow, if maxval - minval is not a
+/// power of two, some integers are slightly more probable, by a factor of about 1 + (maxval - minval) / 2^64. Throws
 /// InvalidArgument for other dtypes, an empty range, and a range that exceeds the dtype's range.
 Tensor randint(const Shape& shape, std::int64_t minval, std::int64_t maxval, const std::function<RandomKey()>& next_key,
                DType dtype = DType::i32);
@@ -42,7 +42,7 @@ Tensor binomial(const Shape& shape, std::int64_t counts, double probabilities,
 Tensor categorical(const Tensor& logits, std::int64_t num_samples, const std::function<RandomKey()>& next_key,
                    DType dtype = DType::i32);
 
-/// The slices of x, of any dtype, along `axis` in random order; a negative axis counts from the end. Differentiable.
+/// x, of any dtype, with its slices along `axis` in random order; a negative axis counts from the end. Differentiable.
 /// Throws InvalidArgument for an axis that x does not have.
 Tensor shuffle(const Tensor& x, const std::function<RandomKey()>& next_key, int axis = 0);
 

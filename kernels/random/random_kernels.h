@@ -35,8 +35,8 @@ struct Normal {
 };
 
 ///@{
-/// lockstep::uniform, truncated_normal, randint and binomial (random.h). The result y is f32 or bf16; that of randint
-/// is i32, i64 or u8.
+/// lockstep::uniform, truncated_normal, randint and binomial (random.h). y is f32 or bf16; for randint, it is i32, i64
+/// or u8.
 struct Uniform {
   double minval;
   double maxval;

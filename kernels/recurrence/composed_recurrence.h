@@ -5,9 +5,9 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Recurrent ops composed of other ops: LSTM and GRU with more options than in lstm.h and gru.h, and SimpleRNN. Shapes,
-// dtypes and errors are as in lstm.h and gru.h, except that the bias may be undefined. f32; differentiable in all
-// operands. All return the states after the last step, (n, units) each, or, with return_sequences, the states after
-// every step, (n, time, units) each.
+// dtypes and errors are as in lstm.h and gru.h, except that the bias may be undefined. Operands are f32. The ops are
+// differentiable in all operands. All return the states after the last step, (n, units) each, or, with
+// return_sequences, the states after every step, (n, time, units) each.
 
 namespace lockstep {
 

@@ -9,8 +9,8 @@ namespace lockstep {
 
 /// Options of masked_recurrence, by Keras' names.
 struct MaskedRecurrenceOptions {
-  bool return_sequences = false;      ///< returns the results of all steps instead of the last one's
-  bool zero_output_for_mask = false;  ///< a masked step's result is 0, not that of the last unmasked step
+  bool return_sequences = false;      ///< returns the results of all steps, not only of the last one
+  bool zero_output_for_mask = false;  ///< masked steps give 0, not the last unmasked step's result
   bool return_state = false;          ///< also returns the states of the last unmasked step
   /// Initial states of `recurrence`, which are also the final states of sequences whose steps are all masked.
   RecurrentStates initial{};
@@ -22,11 +22,11 @@ struct MaskedRecurrenceResult {
   RecurrentStates states{};  ///< with return_state: states after the last unmasked step, (n, units)
 };
 
-/// Runs a recurrence over x (n, time, features) that skips the steps where `mask` (n, time), bool, is false; these
-/// steps leave the state unchanged. `recurrence` computes the states after every step, (n, time, units), from sequences
-/// (n, time, features) and the initial states; a step must not depend on later steps. It is called once, on sequences
-/// whose unmasked steps have been moved to the front. Differentiable in x and in the tensors that `recurrence` reads.
-/// Throws InvalidArgument unless x has this rank and at least one step and the mask has this shape and dtype.
+/// Runs a recurrence over x (n, time, features) and skips the steps where `mask` (n, time), bool, is false: these steps
+/// leave the state unchanged. `recurrence` computes the states after every step, (n, time, units), from sequences (n,
+/// time, features) and the initial states; a step must not depend on later steps. It is called once, on sequences whose
+/// unmasked steps have been moved to the front. Differentiable in x and in the tensors that `recurrence` reads. Throws
+/// InvalidArgument if x is not of rank 3 or has no steps, and if the mask has another shape or dtype.
 MaskedRecurrenceResult masked_recurrence(const Tensor& x, const Tensor& mask, const MaskedRecurrenceOptions& options,
                                          const std::function<RecurrentStates(const Tensor& x)>& recurrence);
 

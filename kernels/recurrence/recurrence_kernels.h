@@ -8,8 +8,8 @@
 namespace lockstep::kernels {
 
 /// One step of an LSTM. On entry, `gates` and `recurrent` (n, 4 units) hold the contributions of the input and of the
-/// previous hidden state, whose sums are the pre-activations of the gates and the candidate; on return, `gates` holds
-/// the gates and the candidate. The previous cell state c_before, the new one c and the hidden state h are (n, units).
+/// previous hidden state to the pre-activations of the gates and the candidate. On return, `gates` holds the gates and
+/// the candidate. The previous cell state c_before, the new one c and the hidden state h are (n, units).
 struct LstmStep {
   Tensor gates;
   Tensor recurrent;

@@ -54,9 +54,9 @@ class WholeRecurrence {
   /// Whether this implementation supports the layer; the ops compute other layers step by step.
   virtual bool runs(const RecurrentLayer& layer) const = 0;
   ///@{
-  /// Computes y (time, n, units), h after each step. Returns the memory that `gradient` needs (ForwardRecord::kept), or
-  /// an undefined tensor unless `keep`. If contracts are checked, both functions first check all operands, as kernels
-  /// do (kernel.h).
+  /// Computes y (time, n, units), h after each step. If `keep`, returns the memory that `gradient` needs
+  /// (ForwardRecord::kept), else an undefined tensor. If contracts are checked, both functions first check all
+  /// operands, as kernels do (kernel.h).
   Tensor run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep, const Tensor& y);
   /// Computes dx (time, n, features) and dweights from dy (time, n, units). Skips the gradients whose tensors are
   /// undefined.
@@ -73,7 +73,7 @@ class WholeRecurrence {
   ///@}
 };
 
-/// The implementation for the calling thread's device; null if there is none and the ops compute step by step, as on
+/// The implementation for the calling thread's device; null if there is none. The ops then compute step by step, as on
 /// CPUs.
 WholeRecurrence* whole_recurrence();
 

@@ -45,8 +45,8 @@ Tensor all(const Tensor& x, const std::vector<int>& axes, bool keepdims = false)
 ///@{
 /// Index (i64) of the largest (argmax) or smallest (argmin) element along `axis`; without an axis, row-major index in
 /// the whole tensor. Of equal elements, the first one counts; if elements are NaN, the first NaN. Any dtype. Not
-/// differentiable. Throw InvalidArgument if the axis has size 0 and the result has elements and, without an axis, if x
-/// has no elements.
+/// differentiable. With an axis, throw InvalidArgument if the axis has size 0 and the result has elements; without an
+/// axis, if x has no elements.
 Tensor argmax(const Tensor& x, std::optional<int> axis = {}, bool keepdims = false);
 Tensor argmin(const Tensor& x, std::optional<int> axis = {}, bool keepdims = false);
 ///@}

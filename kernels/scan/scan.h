@@ -20,7 +20,7 @@ struct CumsumOptions {
 /// for other dtypes and for an axis that x does not have.
 Tensor cumsum(const Tensor& x, std::optional<int> axis = {}, const CumsumOptions& options = {});
 
-/// The differences between each element and the one before it along `axis`, like numpy.diff; applied n times. x is f32,
+/// The differences between each element and its predecessor along `axis`, taken n times, like numpy.diff. x is f32,
 /// bf16, i32 or i64. The result has max(size - n, 0) elements along `axis`. Differentiable. Throws InvalidArgument for
 /// other dtypes, an axis that x does not have and a negative n.
 Tensor diff(const Tensor& x, std::int64_t n = 1, int axis = -1);

@@ -7,8 +7,8 @@
 namespace lockstep::kernels {
 
 ///@{
-/// `type`: the type in which cumsum adds elements of T. For integers, which cumprod multiplies in it, too, it is
-/// unsigned, so that results wrap around.
+/// `type`: the type in which cumsum adds elements of T. For integers, `type` is unsigned, so that results wrap around;
+/// cumprod also multiplies integers in this type.
 template <class T>
 struct CumulativeSumOf {
   using type = float;
@@ -46,7 +46,8 @@ struct CumulativeSum {
   void on_cpu() const;
 };
 
-/// y[r, i] = the product of x[r, 0] to x[r, i], for x (rows, n) of y's dtype: f32 or bf16, computed in f64, i32 or i64.
+/// y[r, i] = the product of x[r, 0] to x[r, i], for x (rows, n). x and y have the same dtype: f32, bf16, i32 or i64.
+/// f32 and bf16 numbers are multiplied in f64.
 struct CumulativeProduct {
   Tensor x;
   Tensor y;

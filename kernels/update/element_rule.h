@@ -9,8 +9,8 @@
 #include <lockstep/kernels/update/update_shared.h>
 #include <lockstep/runtime/core/error.h>
 
-// Makes optimizer rules from functors. A functor computes the new parameter from the old one and the gradient, which
-// has been summed over the replicas, scaled and clipped, and updates the parameter's slots in place:
+// Makes optimizer rules from functors. A functor takes the old parameter and the gradient, which has been summed over
+// the replicas, scaled and clipped. It updates the parameter's slots in place and returns the new parameter:
 //
 //   struct Momentum {
 //     static constexpr int slots = 1;

@@ -50,7 +50,7 @@ struct ReduceViews {
   std::span<const T* const> in;  ///< one for each replica
   std::span<T* const> out;       ///< one for each copy of the result
   std::int64_t count = 0;        ///< elements behind each pointer
-  std::int64_t terms = 0;        ///< divisor of a mean if `in` are sums over several replicas; 0: in.size()
+  std::int64_t terms = 0;        ///< divisor of a mean if `in` holds sums over several replicas; 0 means in.size()
 };
 
 /// The divisor of a mean.

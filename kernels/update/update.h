@@ -50,7 +50,7 @@ struct AdamStep {
 
 /// Hinton's RMSprop: v = rho * v + (1 - rho) * g^2; step = learning_rate * g / sqrt(v + epsilon); w -= step. If
 /// centered, v - a^2 replaces v in the root, with a = rho * a + (1 - rho) * g. If momentum != 0, b = momentum * b +
-/// step and w -= b instead. Slots: v, b when momentum != 0, a when centered.
+/// step and w -= b instead. Slots: v; b if momentum != 0; a if centered.
 struct RmspropStep {
   ///@{
   /// Symbols of the formula above.
@@ -71,7 +71,7 @@ struct AdagradStep {
   ///@}
 };
 
-/// The direction of LAMB (You et al. 2020), written to the parameter views, whose old values it ignores:
+/// The direction of LAMB (You et al. 2020). It is written to the parameter views; their old values are not used:
 /// m / (1 - beta_1^t) / (sqrt(v / (1 - beta_2^t)) + epsilon). Slots: m, v.
 struct LambDirectionStep {
   ///@{

@@ -114,7 +114,7 @@ struct UpdatedElements {
   Index n;
   bool packed;
 
-  /// Number of calls of operator(): one per pack or, unless `packed`, per element.
+  /// Number of calls of operator(): one per pack if `packed`, else one per element.
   Index items() const { return packed ? (n + pack - 1) / pack : n; }
 
   LOCKSTEP_HOST_DEVICE void operator()(Index item) const {

@@ -17,7 +17,7 @@ void check_window_limits(const char* op, Size2d size, Size2d strides, Size2d dil
 
 /// Makes the window from Keras' arguments. `size` is the number of the window's taps along each axis, `dilation` the
 /// distance between taps. Throws InvalidArgument naming `op` and the sizes when x is not of rank 4, when a size, stride
-/// or dilation is below 1 or beyond check_window_limits, when x has no rows or no columns, and with `valid` padding
+/// or dilation is below 1 or beyond check_window_limits, when x has no rows or no columns, and, with `valid` padding,
 /// when x is smaller than (size - 1) * dilation + 1.
 Sliding2d slide_window(const char* op, const Shape& x, Size2d size, Size2d strides, Padding padding,
                        Size2d dilation = {1, 1});
