@@ -4,7 +4,7 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// NumPy's functions that create tensors, in addition to those of Tensor. Results are dense; numbers are computed in
+// NumPy's functions that create tensors, in addition to Tensor's functions. Results are dense; numbers are computed in
 // double precision and then converted to the dtype.
 
 namespace lockstep {

@@ -21,7 +21,7 @@ struct Conv1dOptions {
 };
 
 /// activation(x (n, steps, c_in) * kernel (k, c_in / groups, c_out) + bias (c_out)) -> (n, steps', c_out); computed by
-/// conv2d on images of one row. The bias may be undefined. Dtypes and errors are those of conv2d.
+/// conv2d on images of one row. The bias may be undefined. Takes the dtypes and throws the errors of conv2d.
 Tensor conv1d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Conv1dOptions& options = {});
 
 /// The number of steps of conv1d's result for an x of rank 3, (n, steps, c). `size` is the number of taps of the

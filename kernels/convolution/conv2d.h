@@ -24,8 +24,8 @@ struct Conv2dOptions {
 Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Conv2dOptions& options = {});
 
 /// Convolves each channel of x (n, h, w, c) with its own `multiplier` filters: kernel (k_h, k_w, c, multiplier), bias
-/// (c * multiplier) or undefined -> (n, h', w', c * multiplier), the results of one channel next to each other. Dtypes
-/// and errors are those of conv2d; `options.groups` is ignored.
+/// (c * multiplier) or undefined -> (n, h', w', c * multiplier), the results of one channel next to each other. Takes
+/// the dtypes and throws the errors of conv2d; `options.groups` is ignored.
 Tensor depthwise_conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, Conv2dOptions options = {});
 
 }  // namespace lockstep

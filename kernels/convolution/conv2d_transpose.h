@@ -24,8 +24,8 @@ struct Conv2dTransposeOptions {
 /// - `valid`: (h - 1) * stride + r + output_padding; the default output_padding is max(stride - r, 0)
 /// - `same`: h * stride without output_padding, else (h - 1) * stride + r % 2 + output_padding
 ///
-/// Differentiable. Dtypes and errors are those of conv2d; also throws InvalidArgument unless 0 <= output_padding <
-/// strides, for an x or a result without pixels, and for an x of 2^31 or more rows or columns.
+/// Differentiable. Takes the dtypes and throws the errors of conv2d. Also throws InvalidArgument unless 0 <=
+/// output_padding < strides, for an x or a result without pixels, and for an x of 2^31 or more rows or columns.
 Tensor conv2d_transpose(const Tensor& x, const Tensor& kernel, const Tensor& bias,
                         const Conv2dTransposeOptions& options = {});
 

@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-/// One thread's plans for computations of NVIDIA's libraries, keyed by physical GPU and description and made at first
-/// use. A Plan may also record that the library has no algorithm.
+/// One thread's plans for computations of NVIDIA's libraries, keyed by physical GPU and description. Plans are made at
+/// first use. A Plan may also record that the library has no algorithm.
 template <class Description, class Plan>
 class KnownPlans {
  public:
@@ -16,8 +16,8 @@ class KnownPlans {
   /// repeat never reach it.
   explicit KnownPlans(std::size_t limit) : limit_(limit) {}
 
-  /// The plan for a description on the GPU with CUDA ordinal `ordinal`; the first use calls `make()`. If that throws,
-  /// no plan is stored for the description and the next call tries again. The reference is valid until the next call.
+  /// The plan for a description on the GPU with CUDA ordinal `ordinal`; the first use calls `make()`. If make() throws,
+  /// no plan is stored for the description, and the next call tries again. The reference is valid until the next call.
   template <class Make>
   Plan& get(int ordinal, const Description& description, const Make& make) {
     const std::pair key(ordinal, description);

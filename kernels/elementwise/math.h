@@ -8,8 +8,8 @@
 
 // Elementary functions of f32 without branches or table look-ups, so that the compiler vectorizes loops over them on
 // the host. They are always inlined, because a loop that still contains a call is not vectorized and the compiler's
-// inlining decisions vary. Accurate to 3 units in the last place where the result is a normal number, unless noted. The
-// methods and coefficients of exp_f32 and tanh_f32 are those of Cephes (Moshier 1992).
+// inlining decisions vary. Accurate to 3 units in the last place where the result is a normal number, unless noted.
+// exp_f32 and tanh_f32 use the methods and coefficients of Cephes (Moshier 1992).
 
 namespace lockstep {
 

@@ -9,8 +9,8 @@
 
 namespace lockstep::kernels {
 
-/// Returns the index of the element whose value position k has; k may be outside the axis of n elements. With
-/// FillMode::constant, returns the nearest element; the caller replaces its value by the fill value.
+/// Returns the index of the element whose value is used at position k of an axis of n elements; k may be outside the
+/// axis. With FillMode::constant, returns the nearest element; the caller replaces its value by the fill value.
 LOCKSTEP_HOST_DEVICE inline Index filled_index(Index k, Index n, FillMode mode) {
   if (k >= 0 && k < n) return k;
   if (mode == FillMode::nearest || mode == FillMode::constant) return k < 0 ? 0 : n - 1;

@@ -40,7 +40,7 @@ struct BatchAxes {
   ///@}
 };
 
-/// Returns the batch axes (all but the last two) without those of size 1. Neighboring axes are merged where the strides
+/// Returns the batch axes (all but the last two), except axes of size 1. Neighboring axes are merged where the strides
 /// of a, b and y permit it.
 inline BatchAxes batch_axes(const Tensor& a, const Tensor& b, const Tensor& y) {
   BatchAxes batch;

@@ -14,8 +14,8 @@ namespace lockstep {
 
 ///@{
 /// Einstein summation of one or two tensors, like numpy.einsum. A term of the equation has a letter for each axis of
-/// its tensor; `...` stands for any number of further axes. If both terms have `...`, the axes for which the two `...`
-/// stand are matched from the last axis on. Axes with the same letter and matched axes of `...` must have the same
+/// its tensor; `...` stands for any number of further axes. If both terms have `...`, the further axes of the two
+/// tensors are matched from the last axis on. Axes with the same letter and matched axes of `...` must have the same
 /// size. The sum is over all axes that are not in the term after `->`. Without `->`, the result has the axes of `...`,
 /// then the axes of the letters that occur once, in alphabetical order with capitals first. Throws InvalidArgument for
 /// a malformed equation, for a term that has a letter or `...` twice, for more than two tensors, and if the numbers of

@@ -20,8 +20,8 @@ struct Pool2dOptions {
 /// largest, the gradient goes to the first of them. Throws InvalidArgument for other shapes and dtypes, for windows
 /// that do not fit (slide_window), and when options.out has another shape, dtype or layout.
 Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options = {});
-/// Mean of the elements of each window that are inside the image, without the padding. Differentiable. Shapes, dtypes
-/// and errors are those of max_pool2d.
+/// Mean of the elements of each window that are inside the image, without the padding. Differentiable. Takes the shapes
+/// and dtypes and throws the errors of max_pool2d.
 Tensor average_pool2d(const Tensor& x, const Pool2dOptions& options = {});
 
 }  // namespace lockstep

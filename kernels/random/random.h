@@ -43,7 +43,7 @@ Tensor categorical(const Tensor& logits, std::int64_t num_samples, const std::fu
                    DType dtype = DType::i32);
 
 /// x, of any dtype, with its slices along `axis` in random order; a negative axis counts from the end. Differentiable.
-/// Throws InvalidArgument for an axis that x does not have.
+/// Throws InvalidArgument for an axis that x does not have. On GPUs, throws Unsupported for 2^31 slices or more.
 Tensor shuffle(const Tensor& x, const std::function<RandomKey()>& next_key, int axis = 0);
 
 }  // namespace lockstep

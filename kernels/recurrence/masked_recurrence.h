@@ -24,9 +24,10 @@ struct MaskedRecurrenceResult {
 
 /// Runs a recurrence over x (n, time, features) and skips the steps where `mask` (n, time), bool, is false: these steps
 /// leave the state unchanged. `recurrence` computes the states after every step, (n, time, units), from sequences (n,
-/// time, features) and the initial states; a step must not depend on later steps. It is called once, on sequences whose
-/// unmasked steps have been moved to the front. Differentiable in x and in the tensors that `recurrence` reads. Throws
-/// InvalidArgument if x is not of rank 3 or has no steps, and if the mask has another shape or dtype.
+/// time, features) and the initial states; a step must not depend on later steps. `recurrence` is called once, on
+/// sequences whose unmasked steps have been moved to the front. Differentiable in x and in the tensors that
+/// `recurrence` reads. Throws InvalidArgument if x is not of rank 3 or has no steps, and if the mask has another shape
+/// or dtype.
 MaskedRecurrenceResult masked_recurrence(const Tensor& x, const Tensor& mask, const MaskedRecurrenceOptions& options,
                                          const std::function<RecurrentStates(const Tensor& x)>& recurrence);
 

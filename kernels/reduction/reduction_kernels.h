@@ -29,9 +29,9 @@ struct SumMiddle {
 };
 
 /// y (outer, inner) = the reduction `op` over the middle axis of x (outer, n, inner). x and y are each f32 or bf16, or
-/// both i32, both i64 or both bool. The maximum of no elements is the dtype's lowest value (-infinity for f32 and
-/// bf16), the minimum of no elements the highest (infinity). Precondition: `op` is max or min, prod (not for bool), or
-/// sum (only for i32 and i64; SumMiddle sums f32 and bf16).
+/// they have the same dtype: i32, i64 or bool. The maximum of no elements is the dtype's lowest value (-infinity for
+/// f32 and bf16), the minimum of no elements the highest (infinity). Precondition: `op` is max or min, prod (not for
+/// bool), or sum (only for i32 and i64; SumMiddle sums f32 and bf16).
 struct ReduceMiddle {
   ReduceOp op;
   Tensor x;
@@ -44,7 +44,7 @@ struct ReduceMiddle {
 };
 
 /// y (rows) i64 = index of the largest or, if `smallest`, the smallest element in each row of x (rows, n): the first of
-/// equal ones, or the first NaN if there is one.
+/// equal elements, or the first NaN if there is one.
 struct Argmax {
   Tensor x;
   bool smallest;

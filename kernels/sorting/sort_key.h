@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// Number of low bits of a key that elements of T use; the others are 0.
+/// Elements of T use this number of low bits of a key; the other bits are 0.
 template <class T>
 inline constexpr int sort_key_bits = 8 * static_cast<int>(sizeof(T));
 

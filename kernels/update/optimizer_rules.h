@@ -7,8 +7,8 @@
 #include <lockstep/kernels/update/update.h>
 #include <lockstep/runtime/core/host_device.h>
 
-// Functors for element_rule (element_rule.h). The formulas and the order of operations are those of keras.optimizers in
-// Keras 3.
+// Functors for element_rule (element_rule.h). The formulas and the order of operations are the same as in
+// keras.optimizers of Keras 3.
 
 namespace lockstep {
 

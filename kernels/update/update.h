@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-// Kernels on flat f32 memory that read every replica's gradients and write every replica's parameters: the reduction
+// Kernels that read every replica's gradients and write every replica's parameters, in flat f32 memory: the reduction
 // and the optimizer's step in one pass. They take pointers instead of tensors, so that they can also update memory of
 // other frameworks.
 
