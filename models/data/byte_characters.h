@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-// The characters that GPT-2's bytes_to_unicode assigns to bytes, in which its vocabulary files write tokens: printable
+// In GPT-2's vocabulary files, each byte of a token is one character, which bytes_to_unicode assigns to it: printable
 // bytes of Latin-1 stand for themselves; the other 68 bytes, including the space, become U+0100 to U+0143, in
 // increasing order.
 
@@ -19,7 +19,7 @@ inline constexpr std::int32_t byte_values = 256;
 std::uint8_t byte_at_place(std::int32_t place);
 /// The characters of bytes, as UTF-8.
 std::string characters_of_bytes(std::string_view bytes);
-/// The bytes that the characters stand for; nullopt if one of them stands for no byte.
+/// The bytes that the characters stand for; nullopt if a character stands for no byte.
 std::optional<std::string> bytes_of_characters(std::string_view characters);
 
 }  // namespace lockstep

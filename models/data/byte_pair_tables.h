@@ -48,8 +48,8 @@ class BytePairTables {
   std::int32_t id_of_byte(std::uint8_t byte) const { return byte_ids_[byte]; }
   /// The merge of a pair; null if there is none.
   const TokenMerge* merge_of(const TokenPair& pair) const;
-  /// The bytes that a token stands for. If it contains a character that stands for no byte, as special tokens may, they
-  /// are its text in UTF-8. Precondition: 0 <= id < number of tokens.
+  /// The bytes that a token stands for. If the token contains a character that stands for no byte, as special tokens
+  /// may, returns the token's text in UTF-8. Precondition: 0 <= id < number of tokens.
   const std::string& bytes_of(std::int64_t id) const { return bytes_[static_cast<std::size_t>(id)]; }
 
  private:

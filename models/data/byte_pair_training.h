@@ -10,8 +10,8 @@
 
 namespace lockstep::detail {
 
-/// Tokens, with each byte written as the Unicode character that GPT-2's bytes_to_unicode assigns to it, and the merges
-/// that form them, in order of rank.
+/// Learned tokens and the merges that form them. The tokens are in GPT-2's characters (byte_characters.h), the merges
+/// in order of rank.
 struct LearnedTokens {
   std::vector<std::string> tokens;
   std::vector<TokenPair> merges;

@@ -29,8 +29,8 @@ class ByteReader {
   bool is_compressed() const { return inflater_ != nullptr; }
   /// Reads the next `bytes` bytes, or fewer at the end of the content; returns their number.
   std::size_t read(std::byte* to, std::size_t bytes);
-  /// The whole content, u8; call it instead of `read`. Several threads read an uncompressed file, up to the size that
-  /// it had when it was opened. For a compressed file, also throws the errors of require_end.
+  /// Returns the whole content, u8; call it instead of `read`. If the file is not compressed, several threads read it,
+  /// up to the size that it had when it was opened. For a compressed file, also throws the errors of require_end.
   Tensor read_all();
   /// Upper bound of the content's length, from the file's size and deflate's best ratio.
   std::uint64_t most_bytes() const;

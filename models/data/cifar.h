@@ -21,8 +21,8 @@ struct Cifar10Options {
 };
 
 /// Reads images (n, 32, 32, 3) u8, RGB, and labels (n) u8 in 0..9: 50,000 training images, from five files, or 10,000
-/// test images, or the first `limit` of them. Throws InputError naming the file when it is missing, cut short or (if
-/// read to its end) too long, or a label is above 9; InvalidArgument for a limit below 1.
+/// test images, or the first `limit` of them. Throws InputError, which names the file, if a file is missing, cut short
+/// or (if it is read to its end) too long, and if a label is above 9. Throws InvalidArgument for a limit below 1.
 Example load_cifar10(const Cifar10Options& options);
 
 /// Keras' label_mode.

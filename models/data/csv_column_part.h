@@ -16,13 +16,13 @@
 
 namespace lockstep {
 
-/// The texts that mark missing values, indexed by their first character, so that most values are recognized as not
-/// missing without a comparison of texts.
+/// The texts that mark missing values, indexed by their first character: a value whose first character begins none of
+/// these texts is not missing.
 class MissingTexts {
  public:
   /// Copies the texts.
   explicit MissingTexts(const std::vector<std::string>& texts);
-  /// Whether `text` is one of them.
+  /// Whether `text` marks a missing value.
   bool contain(std::string_view text) const {
     if (text.empty()) return empty_;
     const std::vector<std::string>& candidates = by_first_[static_cast<unsigned char>(text[0])];
@@ -51,8 +51,8 @@ struct CsvFields {
 /// threads read concurrently.
 class CsvColumnPart {
  public:
-  /// Infers the type from the values, unless `given`. Fields that point into the text `file` are converted faster. The
-  /// arguments must outlive this.
+  /// If `given` is empty, infers the type from the values. Fields that point into the text `file` are converted faster.
+  /// The arguments must outlive this.
   CsvColumnPart(std::optional<CsvType> given, std::string_view file, const MissingTexts& missing)
       : type_(given.value_or(CsvType::integer)), given_(given), file_(file), missing_(&missing) {}
 
@@ -62,9 +62,9 @@ class CsvColumnPart {
   void reserve(std::size_t rows);
   /// The given type, or the first of integer, number and category that suits all values so far.
   CsvType type() const { return type_; }
-  /// Whether copy_to can write this part's values into a column of this type. It cannot write numbers into a category
-  /// column, nor an integer -0 into a number column, because their texts are not kept; the records must then be read
-  /// again with the column's type as `given`.
+  /// Whether copy_to can write this part's values into a column of this type. The texts of numbers are not kept, so
+  /// numbers cannot be written into a category column, and an integer -0 cannot be written into a number column. The
+  /// records must then be read again with the column's type as `given`.
   bool has_values(CsvType of_column) const;
   /// Writes the values to `column.values`, converted to its dtype, from element `row` on. Precondition:
   /// has_values(column.type).

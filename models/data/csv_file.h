@@ -29,8 +29,8 @@ struct CsvOptions {
   char separator = ',';  ///< character between two fields
   bool header = true;    ///< the first record has the names of the columns; if false, they are "0", "1", ...
   /// Types of columns, by name. The type of any other column is the first of integer, number and category that suits
-  /// all its values; a column with missing values is never an integer column, so that its whole numbers become f32,
-  /// which holds those up to 2^24 exactly.
+  /// all its values. A column with missing values is never an integer column: its whole numbers become f32, which is
+  /// exact up to 2^24.
   std::map<std::string, CsvType> types{};
   /// The texts of missing values; by default those of pandas.
   std::vector<std::string> na_values{"",     "#N/A",   "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN", "-NaN",
@@ -40,16 +40,17 @@ struct CsvOptions {
 
 /// Reads a CSV file (RFC 4180), plain or compressed with gzip, with the types that pandas.read_csv infers, except that
 /// numbers are f32, booleans are categories, and whole numbers beyond i64's range become f32. Numbers are decimal, with
-/// an optional exponent, or `inf` and `infinity` in upper or lower case; white space around them is ignored. Lines of
-/// nothing but spaces and tabs are skipped. Throws InputError naming the file, and the line and the column of a value,
-/// when the file is missing or empty, a record has another number of fields than the first, a quotation mark is not
-/// closed, two columns have the same name, a value does not have the given type, or a column of `types` is missing.
+/// an optional exponent, or `inf` and `infinity` in upper or lower case; white space around them is ignored. Lines that
+/// contain only spaces and tabs are skipped. Throws InputError, which names the file, if the file is missing, damaged
+/// or empty, two columns have the same name, or a column of `types` is missing. The message also has the line if a
+/// record and the first record have different numbers of fields, or if a quotation mark is not closed. It has the line
+/// and the column if a value does not have the given type.
 std::vector<CsvColumn> read_csv(const std::filesystem::path& file, const CsvOptions& options = {});
 
 /// Makes examples from a table. x has all columns but `target`, (rows, columns) f32; y is the column `target`, (rows).
 /// If `target` is empty, x has all columns, and there is no y. In x, categories are their indices, a missing number is
-/// NaN and a missing category -1. Throws InvalidArgument if the table has no column `target` or no other column, for
-/// columns of different lengths, and if values of the target are missing.
+/// NaN and a missing category -1. Throws InvalidArgument if the table has no column `target` or no column for x, if
+/// columns have different lengths, and if values of the target are missing.
 Example csv_examples(const std::vector<CsvColumn>& columns, const std::string& target = "");
 
 }  // namespace lockstep

@@ -14,8 +14,8 @@ namespace lockstep {
 /// bit-identical.
 inline bool is_on_gpu(const Tensor& x) { return x.device().kind == DeviceKind::gpu; }
 
-/// A tensor in host memory that row transforms read, and its copies on GPUs, which here() makes when they are needed.
-/// Copies of this object share them. Thread-safe.
+/// A constant of row transforms: a tensor in host memory, and copies of it on GPUs, which here() makes when they are
+/// needed. Copies of this object share these tensors. Thread-safe.
 class DeviceConstant {
  public:
   /// Precondition: `host` is defined and in host memory.

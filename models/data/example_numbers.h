@@ -9,9 +9,9 @@
 
 namespace lockstep {
 
-/// A data set whose example i has x = i, i64, and the target row i of `y` if `y` is defined. For readers that map
-/// numbers to examples. With `shuffle`, each epoch has another order, but `take` and `skip` select the same examples in
-/// every epoch.
+/// A data set of example indices, for readers that map an index to an example: the input of example i is the i64 scalar
+/// i. If `y` is defined, its target is row i of `y`. With `shuffle`, each epoch has another order, but `take` and
+/// `skip` select the same examples in every epoch.
 inline Dataset example_numbers(std::size_t count, bool shuffle, std::uint64_t seed, const Tensor& y = {}) {
   const ContextScope host(detail::host_context());
   std::vector<std::int64_t> numbers(count);

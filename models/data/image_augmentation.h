@@ -9,10 +9,10 @@
 // Random transforms for Dataset::map before batch(), with the option names of Keras' ImageDataGenerator. x is one
 // image, (height, width) or (height, width, channels), u8 or f32, and keeps its dtype (u8 values are rounded to
 // nearest); y is unchanged. With the option `mask`, y is a mask of class numbers, (height, width) or (height, width,
-// channels), u8 or i32, of the image's height and width. It is moved with the image, but shifted by whole pixels, since
-// values between class numbers mean nothing. The transform of an image depends only on the seed, the epoch and the
-// image's number, not on the number of threads. The returned functions throw InvalidArgument unless x and masks have
-// these shapes and dtypes.
+// channels), u8 or i32, of the image's height and width. The mask is moved with the image, but by whole pixels, because
+// class numbers cannot be interpolated. The transform of an image depends only on the seed, the epoch and the image's
+// number, not on the number of threads. The returned functions throw InvalidArgument if x or a mask has another shape
+// or dtype.
 
 namespace lockstep {
 

@@ -7,8 +7,8 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// The decoders of read_image. They throw InputError, without a file name, for content that is damaged or cut short, for
-// an image too large for empty_image, and for content that is too short for the size that it claims.
+// The decoders of read_image. They throw InputError, without a file name, for content that is damaged, cut short or too
+// short for the size in its header, and for an image that is too large for empty_image.
 
 namespace lockstep {
 
@@ -24,9 +24,9 @@ Tensor decode_jpeg(std::span<const std::byte> content, std::int64_t channels);
 /// JPEG does.
 Tensor decode_png(std::span<const std::byte> content, std::int64_t channels);
 
-/// Decodes the content of a PNG file to (height, width, 1) u8 with the numbers in the file, at most 8 bits each: gray
-/// values, which are not scaled, or indices of the palette. Throws InputError for PNG files with alpha, with color but
-/// no palette, or with 16 bits per channel.
+/// Decodes the content of a PNG file to (height, width, 1) u8 with the numbers that the file stores: gray values, which
+/// are not scaled, or palette indices. Throws InputError for PNG files with alpha, with color but no palette, or with
+/// 16 bits per channel.
 Tensor decode_png_mask(std::span<const std::byte> content);
 
 /// Encodes an image (height, width, channels) u8 with 1 or 3 channels, of any strides and on any device, as a PNG file.

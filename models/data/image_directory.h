@@ -23,9 +23,9 @@ struct ImageDirectoryOptions {
   bool shuffle = true;
   std::uint64_t seed = 0;               ///< seed of the shuffle and of the selection by `limit`
   std::optional<std::int64_t> limit{};  ///< maximum number of files, drawn from all classes
-  /// Fraction of the files for validation, between 0 and 1 and rounded down to whole files. They are drawn by `seed`
-  /// or, without shuffle, they are the last ones. Calls with the same directory, seed, shuffle and limit make the same
-  /// split.
+  /// Fraction of the files for validation, between 0 and 1 and rounded down to whole files. With shuffle, the files for
+  /// validation are drawn by `seed`; without, they are the last files. Calls with the same directory, seed, shuffle and
+  /// limit make the same split.
   std::optional<double> validation_split{};
   std::optional<Subset> subset{};  ///< the part to read; required with validation_split
 };
@@ -39,14 +39,14 @@ struct ImageDirectory {
 };
 
 /// Reads the images of a directory with one folder per class, like Keras' function of this name. Classes are sorted by
-/// name; folders whose names begin with a dot are skipped. A class has the .jpg, .jpeg, .png and .bmp files, in upper
-/// or lower case, of its folder and all folders below it. An element is one image, x (height, width, channels) f32 in
-/// 0..255, resized by resize_bilinear, and its class y () i32; call batch() on the data set to train on it. Images are
-/// decoded when the data set is read, on all threads of the reader. Throws InputError for a directory that is missing
-/// or has no images, for a class that has files but no images, for a GIF image, and for a part of a split without
-/// images; InvalidArgument for an image size or a limit below 1, for channels other than 1 and 3, for a
-/// validation_split that is not between 0 and 1, and if only one of validation_split and subset is given. Reading the
-/// data set throws the same errors as read_image.
+/// name; folders whose names begin with a dot are skipped. The images of a class are the .jpg, .jpeg, .png and .bmp
+/// files, in upper or lower case, in its folder and all folders below it. An element is one image, x (height, width,
+/// channels) f32 in 0..255, resized by resize_bilinear, and its class y () i32; call batch() on the data set to train
+/// on it. Images are decoded when the data set is read, on all threads of the reader. Throws InputError for a directory
+/// that is missing or has no images, for a class that has files but no images, for a GIF image, and for a part of a
+/// split without images. Throws InvalidArgument for an image size or a limit below 1, for channels other than 1 and 3,
+/// for a validation_split that is not between 0 and 1, and if only one of validation_split and subset is given. Reading
+/// the data set throws the same errors as read_image.
 ImageDirectory image_dataset_from_directory(const std::filesystem::path& directory,
                                             const ImageDirectoryOptions& options = {});
 

@@ -25,9 +25,9 @@ std::vector<std::string> class_names_in(const std::filesystem::path& directory);
 /// for a directory that only has files of other types, and for a GIF file.
 std::vector<std::filesystem::path> images_in(const std::filesystem::path& directory);
 
-/// The sorted indices, in 0 .. count - 1, of the files that options.limit and options.subset select. The validation
-/// part is the last files in their order or, with options.shuffle, in a random order. Throws InvalidArgument for a
-/// limit below 1, and InputError naming the directory if a part has no files.
+/// The sorted indices, in 0 .. count - 1, of the files that options.limit and options.subset select. With
+/// options.shuffle, the files for validation are drawn at random; without, they are the last files. Throws
+/// InvalidArgument for a limit below 1, and InputError naming the directory if a part has no files.
 std::vector<std::size_t> selected_files(std::size_t count, const ImageDirectoryOptions& options,
                                         const std::filesystem::path& directory);
 

@@ -15,8 +15,8 @@ struct ImageMaskDirectories {
   std::vector<std::filesystem::path> mask_files;   ///< [i]: the mask of image i
 };
 
-/// Images and their masks, for networks that classify each pixel. The mask of images/NAME.jpg is masks/NAME.png, where
-/// NAME may contain folders, e.g. "berlin/0001"; images are files of the types that image_dataset_from_directory reads.
+/// Reads images and their masks, for networks that classify each pixel. The mask of images/NAME.jpg is masks/NAME.png;
+/// NAME may contain folders, e.g. "berlin/0001". Images are files of the types that image_dataset_from_directory reads.
 /// An element is an image, x (height, width, channels) f32 in 0..255, resized by resize_bilinear, and its mask, y
 /// (height, width) u8 with the number of each pixel's class, read by read_mask and resized to the nearest pixel. Random
 /// transforms with the option `mask` move both (image_augmentation.h). Files are selected, split and shuffled by the

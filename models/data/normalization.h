@@ -19,8 +19,8 @@ struct ChannelStatistics {
 ChannelStatistics channel_statistics(const Tensor& images);
 
 /// (x - mean) / max(sqrt(variance), 1e-7) by channel, for x (..., channels) u8 or f32: Keras' Normalization. Throws
-/// InvalidArgument unless mean and variance are (channels) f32; the returned function throws it unless x is u8 or f32
-/// and has as many channels.
+/// InvalidArgument unless mean and variance are (channels) f32. The returned function throws it unless x is u8 or f32
+/// and has as many channels as the mean.
 RowTransform channel_normalization(const ChannelStatistics& statistics);
 
 /// rescaling's options, the same as in Keras' Rescaling.

@@ -8,10 +8,11 @@
 
 namespace lockstep {
 
-/// Reads a `.npy` file, like numpy.load. Floating-point numbers become f32, unsigned bytes u8, booleans bool, other
-/// integers i32 if every value of their type fits, else i64. Arrays of any byte order and in Fortran's order are read.
-/// Throws InputError naming the file when it is missing, damaged, shorter or longer than its header says, of another
-/// type (such as text and Python objects), of more than Shape::max_rank axes, or has an integer that i64 cannot hold.
+/// Reads a `.npy` file of any byte order, in C's or Fortran's order, like numpy.load. Floating-point numbers become
+/// f32, unsigned bytes u8, booleans bool. Other integers become i32 if i32 holds every value of their type, and i64
+/// otherwise. Throws InputError, which names the file, if it is missing, damaged, or shorter or longer than its header
+/// says, if it has another type, such as text or Python objects, or more than Shape::max_rank axes, and for an integer
+/// that i64 cannot hold.
 Tensor read_npy(const std::filesystem::path& file);
 
 /// The arrays of a `.npz` file, stored or compressed, by the names given to numpy.savez. Throws the errors of read_npy,

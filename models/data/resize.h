@@ -12,10 +12,11 @@ struct ImageSize {
   std::int64_t width = 0;   ///< number of columns
 };
 
-/// Resizes an image (height, width, 1 or 3) u8 or f32; the result is f32 in the same units. Output pixels are sampled
-/// at their centers, interpolated bilinearly between the four nearest pixels, with edge pixels repeated, without
-/// antialiasing: tf.image.resize, as Keras' image layers and data sets use it. Throws InvalidArgument unless the image
-/// has such a shape and dtype, has pixels, is dense and is in host memory, and for a size below 1.
+/// Resizes an image (height, width, channels) u8 or f32 with 1 or 3 channels; the result is f32 in the same units.
+/// Output pixels are sampled at their centers, interpolated bilinearly between the four nearest pixels, with edge
+/// pixels repeated, without antialiasing: tf.image.resize, as Keras' image layers and data sets use it. Throws
+/// InvalidArgument if the image has another shape or dtype, has no pixels, is not dense or is not in host memory, and
+/// for a size below 1.
 Tensor resize_bilinear(const Tensor& image, ImageSize size);
 
 }  // namespace lockstep

@@ -42,18 +42,20 @@ struct TfRecordOptions {
 /// The records of TFRecord files, each a serialized tf.train.Example, in the order of the files. The call only scans
 /// the files for the positions of records. Records are read when they are needed, on all threads of the reader, so
 /// files may be larger than memory. A file compressed by gzip is decompressed into memory. Throws InvalidArgument if
-/// `inputs` is empty, and for a FeatureType::image with another shape than described there. Throws InputError naming
-/// the file and the record, from 0, when a file is missing, damaged or cut short, and when a length has a wrong
-/// checksum. Reading the data set throws it when a record's data have a wrong checksum or are not an example, and when
-/// a feature is missing, has another type or number of values, or is an image of another size or that cannot be
-/// decoded. Reading also throws whatever `transform` throws: a lockstep::Error keeps its type, any other exception is
-/// nested in an InputError.
+/// `inputs` is empty, and for a FeatureType::image whose shape is not one of the shapes described there. Throws
+/// InputError, which names the file and the record, from 0, if a file is missing, damaged or cut short, and if the
+/// checksum of a record's length is wrong.
+///
+/// Reading the data set throws InputError if the checksum of a record's data is wrong, if the data are not an example,
+/// and if a feature is missing or has another type or number of values. It also throws InputError for an image that
+/// cannot be decoded or has another size. Any error of `transform` passes through: a lockstep::Error keeps its type,
+/// any other exception is nested in an InputError.
 Dataset tfrecord_dataset(const std::vector<std::filesystem::path>& files, const TfRecordOptions& options);
 
-/// The features of the first record of TFRecord files, sorted by name, as tfrecord_dataset can read them: float lists
-/// and int64 lists, with their lengths as shapes; bytes lists of one element, as an image of 3 channels if it is a
-/// JPEG, PNG or BMP file and as bytes otherwise. Leaves out empty lists and bytes lists of several elements. Throws
-/// InputError as tfrecord_dataset, and for files without records.
+/// The features of the first record of TFRecord files, sorted by name, as tfrecord_dataset can read them. The shape of
+/// a float list or int64 list is its length. A bytes list of one element is an image of 3 channels if it is a JPEG, PNG
+/// or BMP file, and bytes otherwise. Leaves out empty lists and bytes lists of several elements. Throws the InputErrors
+/// of tfrecord_dataset, and InputError for files without records.
 std::vector<RecordFeature> tfrecord_features(const std::vector<std::filesystem::path>& files);
 
 }  // namespace lockstep

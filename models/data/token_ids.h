@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// The values of a tensor of token ids, (n) i32 or i64. Throws InvalidArgument unless `ids` is (n) i32 or i64, and for
-/// an id that is not in 0 .. size - 1.
+/// The values of a tensor of token ids, (n) i32 or i64. Throws InvalidArgument if `ids` has another shape or dtype, or
+/// contains an id that is not in 0 .. size - 1.
 std::vector<std::int64_t> token_ids(const Tensor& ids, std::int64_t size);
 
 }  // namespace lockstep

@@ -20,24 +20,25 @@ struct FeedPosition {
 class BatchFeed {
  public:
   /// The first epoch begins with the pass `first_pass`. Throws InvalidArgument for an empty data set, for an endless
-  /// one without `steps_per_epoch`, for a `steps_per_epoch` below 1, and for `options` that Strategy::distribute
-  /// refuses. For a generator without a size, only next() can detect that it is empty.
+  /// data set without `steps_per_epoch`, for a `steps_per_epoch` below 1, and for `options` that Strategy::distribute
+  /// refuses. For a generator of unknown size, only next() can detect that it is empty.
   BatchFeed(const Strategy& strategy, const Dataset& batches, std::uint64_t first_pass,
             std::optional<std::int64_t> steps_per_epoch, const DistributeOptions& options);
 
-  /// Number of batches in the next epoch. For a generator without a size: `steps_per_epoch`, or 0 if that is not given.
+  /// Number of batches in the next epoch. For a generator of unknown size, `steps_per_epoch`, or 0 if it is not given.
   std::int64_t steps_in_epoch() const;
   /// Starts the next epoch.
   void begin_epoch();
-  /// Resumes an epoch; call it instead of begin_epoch. Another feed of the same data has given `steps_done` batches of
-  /// the epoch, with `examples_done` examples in all, and was then at `position`. Skips these batches. Throws
-  /// InputError if the pass has fewer batches, or if these batches do not have `examples_done` examples.
+  /// Resumes an epoch; call it instead of begin_epoch. The arguments describe the progress of another feed of the same
+  /// data in this epoch: it gave `steps_done` batches with `examples_done` examples in all, and was then at `position`.
+  /// Skips these batches. Throws InputError if the pass has fewer batches, or if these batches do not have
+  /// `examples_done` examples.
   void resume_epoch(std::int64_t steps_done, std::int64_t examples_done, const FeedPosition& position);
   /// The position after the batches given so far.
   const FeedPosition& position() const { return position_; }
   /// The epoch's next batch; empty at the end of the epoch. Throws InvalidArgument for an empty data set, and for a
-  /// data set known to be a single batch of fewer examples than there are replicas; BrokenInvariant if the data set has
-  /// fewer batches than its size().
+  /// data set that is known to be a single batch with fewer examples than replicas. Throws BrokenInvariant if the data
+  /// set has fewer batches than its size().
   std::optional<DistributedBatch> next();
 
  private:

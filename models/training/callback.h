@@ -44,7 +44,7 @@ struct EpochPlan {
   /// FitOptions::epochs.
   int epochs = 0;
   std::int64_t steps = 0;       ///< number of steps; 0 if unknown, for a generator without a size
-  std::int64_t steps_done = 0;  ///< steps of the epoch done by the run that this one resumes
+  std::int64_t steps_done = 0;  ///< steps of the epoch that were done before the run was resumed
   std::int64_t first_step = 0;  ///< number, over all epochs, of this epoch's next step
   bool validation = false;      ///< whether there is validation data, even if this epoch does not use it
   bool resumed = false;         ///< whether this is the first epoch of a run that resumes an earlier one
@@ -54,9 +54,9 @@ struct EpochPlan {
 struct TestBatchReport {
   std::int64_t batch = 0;     ///< number of the batch, from 0
   std::int64_t examples = 0;  ///< examples in the global batch
-  /// Computes the losses and metrics since the first batch. With several workers, they cover only this worker's
-  /// replicas, because combining them would take a collective for each batch, and are empty until these replicas have
-  /// had an example; on_test_end gets those of all workers.
+  /// Computes the losses and metrics since the first batch. With several workers, they cover only the examples of this
+  /// worker's replicas, because combining the workers' values would take a collective for each batch. They are empty
+  /// until these replicas have had an example. on_test_end gets the values over all workers.
   std::function<Logs()> running{};
 };
 
@@ -85,14 +85,16 @@ struct TrainingProgress;
 
 /// Functions that fit, evaluate and predict call on the thread of their caller, in Keras' order. An exception that a
 /// callback throws ends fit, evaluate or predict and reaches the caller. With several workers, the current or next
-/// collective of the others then throws WorkerFailed, which names the worker and the exception, and the strategy cannot
-/// be used any more, even if each worker has thrown the same error by itself, e.g. for a monitor that does not exist.
-/// The strategy stays usable only after an error that a collective, e.g. Checkpoint::write, has thrown on all workers.
+/// collective of the other workers then throws WorkerFailed, which names the worker and the exception, and the strategy
+/// cannot be used any more. This also holds if every worker throws the same error by itself, e.g. for a monitor that
+/// does not exist. The strategy stays usable only if a collective, e.g. Checkpoint::write, has thrown the error on all
+/// workers.
 class Callback {
  public:
   virtual ~Callback() = default;
-  /// Whether, with several workers, this callback is called on the chief only. Return true for callbacks that write or
-  /// print and read no variable. Other callbacks are called on all workers and must do the same on each.
+  /// Whether, with several workers, this callback is called on the chief only. Return true for a callback that only
+  /// writes or prints, and does not read variables. Other callbacks are called on all workers and must do the same on
+  /// each.
   virtual bool chief_only() const { return false; }
   /// Called before the first epoch.
   virtual void on_train_begin(Model&) {}
@@ -104,7 +106,8 @@ class Callback {
   virtual void on_train_batch_end(Model&, const StepReport&) {}
   /// Called after an epoch and its validation. `logs` has the losses and metrics over the epoch, the validation's
   /// losses and metrics as val_..., learning_rate, and epoch_s and examples_per_s, which count the training steps only.
-  /// With several workers, all get the same values, except for epoch_s and examples_per_s, which each measures.
+  /// With several workers, all get the same values, except epoch_s and examples_per_s, which each worker measures
+  /// itself.
   virtual void on_epoch_end(Model&, int /*epoch*/, const Logs& /*logs*/) {}
   /// Called after the last epoch, unless an exception has ended fit.
   virtual void on_train_end(Model&) {}
@@ -128,7 +131,8 @@ class Callback {
   ///@{
   /// The state that a run needs to resume from a backup as if it had not been interrupted; empty if there is none. A
   /// run that resumes passes it to `load_state` after all calls of on_train_begin. If `load_state` throws
-  /// std::out_of_range, as Logs::at does for a missing value, the backup is refused as one of other callbacks.
+  /// std::out_of_range, as Logs::at does for a missing value, fit throws InputError: the backup belongs to other
+  /// callbacks. Other exceptions of `load_state` reach the caller of fit.
   virtual CallbackState state() const { return {}; }
   virtual void load_state(const CallbackState&) {}
   ///@}

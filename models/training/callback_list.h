@@ -23,8 +23,8 @@ class CallbackList {
       require(callback != nullptr, "{} was given a callback that is null", caller);
   }
 
-  /// Calls `event` of all callbacks in their order; on workers other than the chief, only of those that are not
-  /// chief_only(). Notifies the other workers of an exception, unless a collective has thrown it on all workers.
+  /// Calls `event` of all callbacks in their order. Workers other than the chief skip callbacks that are chief_only().
+  /// Notifies the other workers of an exception, unless a collective has thrown it on all workers.
   template <class... Parameters, class... Args>
   void notify(void (Callback::*event)(Model&, Parameters...), Args&&... args) {
     for (const auto& callback : callbacks_) {

@@ -36,14 +36,14 @@ class Checkpoint {
   ///@}
 
   /// Writes the state of everything that was added. The chief writes the file, completely or not at all, and creates
-  /// its folder when needed. Throws InputError naming the file, InvalidArgument for a variable that is not f32 and
-  /// for a name that is not UTF-8, and LogicError in a replica.
+  /// its folder when needed. Throws InputError, which names the file, if it cannot be written. Throws InvalidArgument
+  /// for a variable that is not f32 and for a name that is not UTF-8, and LogicError in a replica.
   void write(const std::string& path) const;
-  /// Restores everything that was added. If the file is from another number of replicas, every copy of a variable gets
-  /// the value that the variable had outside replicas. Throws InputError naming the file and the mismatch if the file
-  /// is damaged or has other names, variables or shapes, and then leaves everything unchanged; LogicError in a replica.
-  /// The slots of an optimizer that has made no step are checked only in its first step, which throws if they do not
-  /// match the optimizer.
+  /// Restores everything that was added; if it throws, nothing has changed. If the file is from another number of
+  /// replicas, every copy of a variable gets the value that the variable had outside replicas. Throws InputError, which
+  /// names the file and the mismatch, if the file cannot be read, is damaged or has other names, variables or shapes.
+  /// Throws LogicError in a replica. The slots of an optimizer that has made no step are checked only in its first
+  /// step, which throws InvalidArgument if they do not match the optimizer.
   void read(const std::string& path) const;
 
   /// The strategy given to the constructor.

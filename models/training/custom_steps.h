@@ -33,12 +33,12 @@ struct StepValue {
 using StepValues = std::map<std::string, StepValue>;
 
 /// A step of one replica, like the function that a custom loop gives to Strategy::run. Called for every batch in every
-/// replica, on the replica's thread; `batch` is the replica's part of the global batch, on its device and possibly
-/// without rows, with class weights as sample weights, and `global_size` the number of examples of all replicas. All
-/// replicas must make the same collective calls, such as Optimizer::minimize, in the same order, and every call must
-/// return the same names. An exception ends the step on all replicas, and the caller of fit() gets it. `model` is the
-/// compiled model. Do not capture a copy of this model in the function: the model keeps the function, so they would
-/// keep each other alive.
+/// replica, on the replica's thread. `model` is the compiled model. `batch` is the replica's part of the global batch,
+/// on the replica's device; it can have 0 rows, and class weights are passed as its sample weights. `global_size` is
+/// the number of examples of all replicas. All replicas must make the same collective calls, such as
+/// Optimizer::minimize, in the same order, and every call must return the same names. An exception ends the step on all
+/// replicas, and the caller of fit() gets it. Do not capture a copy of the model in the function: the model keeps the
+/// function, so they would keep each other alive.
 using StepFunction = std::function<StepValues(const Model& model, const Batch& batch, std::int64_t global_size)>;
 
 /// Steps that replace those of Model::fit and Model::evaluate.

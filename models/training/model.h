@@ -56,8 +56,8 @@ class Model {
   /// losses and weighted metrics. The model's loss is the sum of its outputs' losses, each times its loss_weight. If
   /// several outputs have a loss, the logs also have the loss of each, e.g. "softmax_loss", not multiplied by its
   /// loss_weight; metrics of several outputs have names like "softmax_accuracy". Throws InvalidArgument if two values
-  /// in the logs would have the same name, if there is not one entry for each output, and for a loss_weight that is not
-  /// finite. fit() trains the variables that are trainable at the time of this call.
+  /// in the logs would have the same name, if `outputs` is not empty and does not have one entry for each output, and
+  /// for a loss_weight that is not finite. fit() trains the variables that are trainable at the time of this call.
   ///
   /// Without `outputs` or without their losses, the model's loss is the sum of the losses that layers add
   /// (LayerImpl::add_loss) and the regularizers' penalties; if there are neither, training throws InvalidArgument. Data
@@ -68,39 +68,43 @@ class Model {
   /// validation then throw LogicError. A train_step may use other models and optimizers, too. Checkpoints, backups,
   /// learning rate schedules and averages of variables that fit() and its callbacks make cover only this model and
   /// `optimizer`; the program must save other models and optimizers itself. save() writes a model with a train_step as
-  /// one that is not compiled, with a warning if the optimizer has made steps; backups contain the optimizer's state.
-  /// `cuda_graphs` has no effect, with a warning.
+  /// not compiled, and logs a warning if the optimizer has made steps; backups contain the optimizer's state. With a
+  /// train_step, `cuda_graphs` has no effect except a warning.
   void compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics = {},
                const std::vector<Metric>& weighted_metrics = {});
   void compile(const Optimizer& optimizer, const std::vector<OutputTraining>& outputs = {},
                const CustomSteps& steps = {});
   ///@}
 
-  /// Trains on `batches`, a data set of global batches (Dataset::batch), each of which is split over the replicas. The
-  /// loss of a step is the sum of its examples' losses, each times its weight, divided by the global number of examples
-  /// (as in Keras, not by the sum of the weights), however the batch is split, plus the regularizers' penalties and the
-  /// losses that layers add (LayerImpl::add_loss). The loss of an output with a mask is its mean over the unmasked time
-  /// steps instead. The first pass over the data is number `initial_epoch`, or follows the last pass of the previous
-  /// call if that is later: a shuffled data set has another order in each pass. Throws LogicError before compile, if
-  /// layers have been frozen or unfrozen since, inside a replica and in the scope of another strategy. Throws
-  /// InvalidArgument for a data set that is empty, is a single batch of fewer examples than there are replicas, or
-  /// lacks a target for an output; for class weights together with sample weights or for a model with several outputs;
-  /// for cuda_graphs with replicas on CPUs or on several workers; and for other invalid options.
+  /// Trains on `batches`, a data set of global batches (Dataset::batch); each batch is split over the replicas. The
+  /// loss of a step is the weighted sum of the losses of the global batch's examples, divided by the number of these
+  /// examples (as in Keras, not by the sum of the weights), plus the regularizers' penalties and the losses that layers
+  /// add (LayerImpl::add_loss). The loss of an output with a mask is its mean over the unmasked time steps instead. A
+  /// shuffled data set has another order in each pass, which depends on the pass's number. The first pass of this call
+  /// has the number `initial_epoch` or, if that is larger, the number after the last pass of the previous call.
+  ///
+  /// Throws LogicError before compile, if layers have been frozen or unfrozen since compile, inside a replica and in
+  /// the scope of another strategy. Throws InvalidArgument for a data set that is empty, is a single batch with fewer
+  /// examples than replicas, or lacks a target for an output. Throws InvalidArgument for class weights if the data have
+  /// sample weights or the model has several outputs, for cuda_graphs with replicas on CPUs or on several workers, and
+  /// for other invalid options.
   History fit(const Dataset& batches, const FitOptions& options = {});
   ///@{
   /// Trains on tensors, `Example{{x}, {y}}`, possibly with sample weights: the same as fit on
-  /// Dataset::from_tensors(data).shuffle().batch(batch_size). Throws the errors of from_tensors, and InvalidArgument
-  /// for a validation_split that leaves no examples to train on or to validate with, or together with `validation`.
+  /// Dataset::from_tensors(data).shuffle().batch(batch_size). Also throws the errors of from_tensors, and
+  /// InvalidArgument if validation_split leaves no examples to train on or to validate with, or is given together with
+  /// `validation`.
   History fit(const Batch& data, const FitOptions& options = {});
   History fit(const Tensor& x, const Tensor& y, const FitOptions& options = {}) { return fit({{x}, {y}}, options); }
   ///@}
   /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. A model
-  /// without any loss has the loss 0. While batches are evaluated, variables with Synchronization::on_read and
-  /// Aggregation::mean, such as batch normalization's statistics, have the mean of the replicas' values on all
-  /// replicas, but not in on_test_begin and on_test_end. The same holds for fit's validation and for predict. Throws
-  /// LogicError before compile, inside a replica and in the scope of another strategy. Throws InvalidArgument for a
-  /// data set that is empty or endless without EvaluateOptions::steps, and, if any output has a loss or metric, for one
-  /// that lacks a target for an output. A generator of unknown size must end.
+  /// without any loss has the loss 0. Between on_test_begin and on_test_end, variables with Synchronization::on_read
+  /// and Aggregation::mean, such as batch normalization's statistics, have the mean of the replicas' values on all
+  /// replicas; these two callbacks still see each replica's own values. The same holds for fit's validation and for
+  /// predict. Throws LogicError before compile, inside a replica and in the scope of another strategy. Throws
+  /// InvalidArgument for an empty data set, and for an endless data set if EvaluateOptions::steps is not given. If any
+  /// output has a loss or metric, also throws it for a data set that lacks a target for an output. A generator of
+  /// unknown size must end.
   Logs evaluate(const Dataset& batches, const EvaluateOptions& options = {}) const;
   ///@{
   /// Evaluates tensors, in batches of EvaluateOptions::batch_size. Also throws the errors of Dataset::from_tensors.
@@ -110,9 +114,9 @@ class Model {
   }
   ///@}
   /// The outputs for all examples, in the order of the data set, in memory of their own; floating-point numbers are f32
-  /// under every dtype policy. Throws InvalidArgument for a data set that is empty, or endless without
-  /// EvaluateOptions::steps; LogicError for a model with several outputs, inside a replica and in the scope of another
-  /// strategy.
+  /// under every dtype policy. Throws InvalidArgument for an empty data set, and for an endless data set if
+  /// EvaluateOptions::steps is not given. Throws LogicError for a model with several outputs, inside a replica and in
+  /// the scope of another strategy.
   Tensor predict(const Dataset& batches, const EvaluateOptions& options = {}) const;
   ///@{
   /// Outputs for the rows of the inputs, in batches of EvaluateOptions::batch_size. Also throws the errors of
@@ -131,8 +135,9 @@ class Model {
   ///@{
   /// Trains on one global batch of tensors, which is split over the replicas as fit splits its batches; replicas may
   /// get no rows. Returns the losses and metrics of this batch alone, as Keras 3.15 does. All workers must pass the
-  /// same batch. Throws LogicError in the same cases as fit, the errors of Dataset::from_tensors, and InvalidArgument
-  /// for a batch without rows, for missing targets where evaluate does, and for class weights where fit does.
+  /// same batch. Throws LogicError in the same cases as fit, and the errors of Dataset::from_tensors. Throws
+  /// InvalidArgument for a batch without rows, for missing targets in the same cases as evaluate, and for class weights
+  /// in the same cases as fit.
   Logs train_on_batch(const Batch& batch, const ClassWeight& class_weight = {});
   Logs train_on_batch(const Tensor& x, const Tensor& y, const ClassWeight& class_weight = {}) {
     return train_on_batch({{x}, {y}}, class_weight);
@@ -197,24 +202,25 @@ class Model {
   void set_weights(const std::vector<Tensor>& weights) const;
   /// Saves the whole model; same as save_model().
   void save(const std::string& path) const;
-  /// Throws the errors that save() throws for the extension, for an object of a class that files cannot hold, for a
-  /// weight that is not f32 and for a name that is not UTF-8; writes no file.
+  /// Checks whether save() can write this model to `path`, without writing a file. Throws the errors of save() for the
+  /// extension, for an object of a class that files cannot hold, for a weight that is not f32 and for a name that is
+  /// not UTF-8.
   void check_can_be_saved(const std::string& path) const;
   /// Saves the weights in the format of the file's extension; other extensions mean the format of `.weights.h5`. The
-  /// file is written completely or not at all. Throws InputError naming the file; InvalidArgument for a weight that the
-  /// format does not hold and, for `.safetensors`, for a name that is not UTF-8; LogicError in a replica. Every worker
-  /// must call it; the chief writes.
+  /// file is written completely or not at all. Every worker must call it; the chief writes. Throws InputError, which
+  /// names the file, if it cannot be written. Throws InvalidArgument for a weight that the format does not hold and,
+  /// for `.safetensors`, for a name that is not UTF-8. Throws LogicError in a replica.
   void save_weights(const std::string& path) const;
-  /// Loads the weights of a file. Throws InputError naming the file, the layer and both shapes when the file does not
-  /// fit this model, which then keeps its weights. Every worker must call it. `options` can skip weights that do not
-  /// match, and map the names in other frameworks' `.safetensors` files. Throws InvalidArgument for an option that is
-  /// not for this format and for a weight that the format does not hold; LogicError in a replica.
+  /// Loads the weights of a file. Every worker must call it. `options` can skip weights that do not match, and map the
+  /// names in other frameworks' `.safetensors` files. If the file does not fit this model, throws InputError, which
+  /// names the file, the layer and both shapes, and the model keeps its weights. Throws InvalidArgument for an option
+  /// that is not for this format, and for a weight that the format does not hold. Throws LogicError in a replica.
   void load_weights(const std::string& path, const LoadWeightsOptions& options = {});
 
   class State;  ///< defined in models/training/model_state.h, for the sources of that folder
 
  protected:
-  /// `class_name` is Keras' class, Functional or Sequential, which files store if the model is part of another one.
+  /// `class_name` is Keras' class, Functional or Sequential, which files store if the model is part of another model.
   Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
         const std::string& class_name);
   /// A model made of `saved_as`'s layers. Files store `saved_as` in place of this model.

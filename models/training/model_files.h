@@ -21,11 +21,12 @@ namespace lockstep {
 /// with its losses and metrics and with its optimizer's options, learning rate, steps and state for each variable, so
 /// that training can resume here and in Keras. A loss or metric without a config is saved by name, and Keras needs it
 /// in custom_objects; a custom schedule is saved as the learning rate of the next step. Gradients accumulated for the
-/// next update are not saved, and test_step is not. If layers have been frozen or unfrozen since compile(), the
-/// optimizer's state is left out, with a warning. A model with a train_step (CustomSteps) is saved as not compiled.
-/// Throws InvalidArgument for an extension other than these three, for an optimizer that has trained variables other
-/// than this model's, for a weight that is not f32 and for a name that is not UTF-8; InputError naming the path and the
-/// reason; Unsupported naming an object of a class that is not registered; LogicError if called inside a replica.
+/// next update are not saved, and test_step is not saved either. If layers have been frozen or unfrozen since
+/// compile(), the optimizer's state is left out, with a warning. A model with a train_step (CustomSteps) is saved as
+/// not compiled. Throws InputError, which names the path and the reason, if the file cannot be written. Throws
+/// InvalidArgument for an extension other than these three, for an optimizer that has trained variables other than this
+/// model's, for a weight that is not f32 and for a name that is not UTF-8. Throws Unsupported, naming the object, for
+/// an object of a class that is not registered. Throws LogicError inside a replica.
 void save_model(const Model& model, const std::string& path);
 
 /// Options of load_model that add to the file's contents or replace them.
@@ -52,10 +53,10 @@ struct LoadOptions {
 /// layers of nested models are direct layers of the outer model; save_model() writes the nested models as nested again.
 /// A model made by Keras' multi_gpu_model becomes its template. A model that was compiled is compiled again, with the
 /// optimizer's state in the file if LoadOptions::optimizer is not given; fit then resumes its training, on any number
-/// of replicas. Every worker must call load_model; if the file cannot be read on one, all throw. Throws InvalidArgument
-/// for an extension other than `.keras`, `.h5` and `.hdf5`; InputError naming the file, the layer or the part of the
-/// compile configuration, and the valid values, also for a layer with a weight that is not f32; LogicError if called
-/// inside a replica.
+/// of replicas. Every worker must call load_model; if one worker cannot read the file, all throw. Throws InputError if
+/// the file cannot be read, has a part that is not supported, or has a layer with a weight that is not f32; the message
+/// names the file, the layer or the part of the compile configuration, and the valid values. Throws InvalidArgument for
+/// an extension other than `.keras`, `.h5` and `.hdf5`, and LogicError inside a replica.
 Model load_model(const std::string& path, const LoadOptions& options = {});
 
 }  // namespace lockstep

@@ -29,8 +29,8 @@ std::vector<double> to_numbers(const nlohmann::json& list);
 
 /// Reads a tensor that one of the functions below has written.
 Tensor read_tensor(const hdf5::Reader& file, const std::string& name);
-/// Throws InputError, naming the file, unless the saved run had as many weights, layers, ... as this one: `saved` must
-/// equal `own`. `what` is what was counted, e.g. "weights".
+/// Throws InputError, naming the file, if the saved run had another number of weights, layers, ... (`saved`) than this
+/// run (`own`). `what` is what was counted, e.g. "weights".
 void check_saved_count(const hdf5::Reader& file, std::size_t saved, std::size_t own, const std::string& what);
 
 /// The stored state of variables. The constructor reads and checks all of it, so that set() cannot fail.
@@ -41,7 +41,7 @@ class SavedVariables {
   static void save(hdf5::Writer& file, const std::string& prefix, nlohmann::json& json, const Strategy& strategy,
                    const std::vector<Variable>& variables);
   /// If the state is from another number of replicas, every copy of a variable gets the value that the variable had
-  /// outside replicas. Throws InputError naming the file and the mismatch.
+  /// outside replicas. Throws InputError, naming the file and the mismatch, if the state does not fit the variables.
   SavedVariables(const hdf5::Reader& file, const std::string& prefix, const nlohmann::json& json,
                  const Strategy& strategy, std::vector<Variable> variables);
   /// Sets all copies of the variables.

@@ -31,16 +31,16 @@ struct Totals {
   Totals& operator+=(const Totals& other);
   /// The totals as numbers to send to other workers, with a hash of the names; empty for empty totals.
   std::vector<double> numbers() const;
-  /// Returns the totals from the result of numbers(), with these names. Throws InvalidArgument if the hash is that of
-  /// other names.
+  /// Returns the totals from the result of numbers(), with these names. Throws InvalidArgument if the hash in `numbers`
+  /// does not match `names`.
   static Totals from_numbers(std::span<const double> numbers, const std::optional<std::vector<std::string>>& names);
   /// Adds a scalar part of the model's loss, such as a penalty, to the loss of every example, so that the mean loss
   /// contains it once.
   void add_to_every_loss(const Tensor& penalty);
-  /// The loss divided by the number of examples or, with names, the value "loss", 0 if there is none. A NaN is returned
-  /// without a sign, here and by `results`.
+  /// The loss divided by the number of examples. With names, the value "loss", or 0 if there is no such value. A NaN is
+  /// returned without a sign, here and by `results`.
   double mean_loss() const;
-  /// The mean losses and the metrics' results by name or, with names, the values; empty if there are no examples.
+  /// The mean losses and the metrics' results by name. With names, the values by name. Empty if there are no examples.
   Logs results(const std::vector<CompiledOutput>& outputs) const;
 };
 
@@ -62,18 +62,19 @@ struct Predictions {
   std::int64_t global_size = 0;   ///< examples of the global batch
 };
 
-/// If any output has a loss or a metric, throws InvalidArgument unless the batch has one target for each output, and
-/// unless its number of tensors of sample weights is 0, 1 or the number of outputs.
+/// Does nothing if no output has a loss or a metric. Throws InvalidArgument if the batch does not have one target for
+/// each output, or if its number of tensors of sample weights is not 0, 1 or the number of outputs.
 void check_targets(const Batch& batch, const std::vector<CompiledOutput>& compiled);
 /// The losses of the model's outputs for a batch; each example's loss is multiplied by its sample weight. For an output
 /// with a mask, the replicas' losses add up to global_size times the mean over the global batch's unmasked time steps,
-/// as in Keras; all replicas must therefore call this function. A custom loss gets such an output whole and returns one
-/// value for each of its time steps. Throws the errors of check_targets, and InvalidArgument if a loss does not give
-/// one value per example, or per time step of an output with a mask, and for sample weights of a wrong shape.
+/// as in Keras; all replicas must therefore call this function. A custom loss is called once with all time steps of
+/// such an output, and returns one value for each of them. Throws the errors of check_targets. Throws InvalidArgument
+/// if a loss does not return one value per example, or per time step of an output with a mask, and for sample weights
+/// of a wrong shape.
 BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,
                          const Predictions& predictions);
 /// Logs a warning if a loss with the option from_logits = false gets predictions outside [0, 1] (by more than 1e-3),
-/// which are probably logits, and if one with from_logits = true gets the result of a softmax or sigmoid.
+/// which are probably logits, and if a loss with from_logits = true gets the result of a softmax or sigmoid.
 void warn_of_wrong_from_logits(const std::vector<CompiledOutput>& outputs, const std::vector<Tensor>& y_preds);
 /// The losses and the metrics of a batch as numbers; waits for the GPU that computes them. Records no gradient.
 Totals batch_totals(const std::vector<CompiledOutput>& outputs, const Batch& batch, const Predictions& predictions,

@@ -35,9 +35,9 @@ class TrainStep {
   /// InvalidArgument for replicas on CPUs and for several workers.
   void use_graphs();
   /// Builds the optimizer before the first step, so that activations can reuse memory that moving the weights has
-  /// freed. Does not build it for a model with a train_step, which decides which variables it trains, or for one with a
-  /// layer such as Embedding (LayerTraits::looks_up_rows), for which the first step must find out which gradients are
-  /// sparse. Throws LogicError if layers have been frozen or unfrozen.
+  /// freed. Does not build it for a model with a train_step, because the train_step decides which variables it trains.
+  /// Also does not build it for a model with a layer such as Embedding (LayerTraits::looks_up_rows), because the first
+  /// step must find out which gradients are sparse. Throws LogicError if layers have been frozen or unfrozen.
   void prepare_optimizer() const;
   /// Runs a step. If `is_first`, logs a warning if predictions contradict a loss's option from_logits
   /// (warn_of_wrong_from_logits). Throws LogicError if layers have been frozen or unfrozen.
@@ -53,7 +53,7 @@ class TrainStep {
   StepResults custom_step(const Batch& local, std::int64_t global_size) const;
   StepResults compiled_step(const Batch& local, std::int64_t global_size, bool is_first);
   ///@}
-  /// Replaces the results of this worker's replicas by those of all workers' replicas.
+  /// Replaces the results of this worker's replicas by the results of all workers' replicas.
   void add_other_workers(StepResults& results) const;
 
   const Model& model_;

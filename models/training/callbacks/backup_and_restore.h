@@ -19,8 +19,8 @@ struct BackupAndRestoreOptions {
 /// Keeps a backup of the run in a folder. The same program, run again after it was killed or stopped, resumes from the
 /// backup, with results that are bit-identical to those of an uninterrupted run. The backup has the weights (of each
 /// replica where they differ), the optimizer's state, the state of the random number generators, the callbacks' states,
-/// the position in the data and the history, but neither gradients accumulated for the next update nor the states of
-/// `stateful` layers, without which results can differ. It is written completely or not at all, after
+/// the position in the data and the history. It has neither gradients accumulated for the next update nor the states of
+/// `stateful` layers; results of runs that use these can differ. It is written completely or not at all, after
 /// on_train_batch_end or on_epoch_end of all callbacks. A run may resume with another number of replicas, but results
 /// are then not bit-identical.
 class BackupAndRestore final : public Callback {
@@ -29,8 +29,8 @@ class BackupAndRestore final : public Callback {
   /// for a save_freq below 1.
   explicit BackupAndRestore(std::string backup_dir, const BackupAndRestoreOptions& options = {});
 
-  /// Resumes from the folder's backup, if there is one. Throws the errors of BackupFolder::read, and then leaves the
-  /// model unchanged.
+  /// Resumes from the folder's backup, if there is one. Throws the errors of BackupFolder::read; the model is then
+  /// unchanged.
   void restore(Model& model, TrainingProgress& progress) override;
   /// Throws the errors of BackupFolder::write.
   void backup(Model& model, const TrainingProgress& progress) override;

@@ -30,8 +30,8 @@ class ModelCheckpoint final : public Callback {
   /// extension and for a save_freq below 1.
   explicit ModelCheckpoint(std::string filepath, const ModelCheckpointOptions& options = {});
 
-  /// Throws, with save_best_only, the errors of Monitor::resolve; Unsupported for a whole model with an object of a
-  /// class that files cannot hold.
+  /// With save_best_only, throws the errors of Monitor::resolve. If `filepath` is for whole models, also throws the
+  /// errors of Model::check_can_be_saved.
   void on_train_begin(Model& model) override;
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
   /// on_train_batch_end and on_epoch_end throw InvalidArgument if the path names a value that is missing, and
