@@ -17,13 +17,13 @@ class CharacterBlock {
   /// Reads 32 characters.
   explicit CharacterBlock(const char* characters) { std::memcpy(&characters_, characters, sizeof(characters_)); }
   ///@{
-  /// Bit masks of the characters that equal `c` and of those that are digits; the lowest bit is the first character.
+  /// Bit masks: bit i is set if character i equals `c`, or if character i is a digit.
   std::uint32_t equal_to(char c) const { return bits_of(characters_ == static_cast<unsigned char>(c)); }
   std::uint32_t digits() const { return bits_of(characters_ - static_cast<unsigned char>('0') <= 9); }
   ///@}
-  /// Parses 32 digits as four numbers of eight digits each. Digit i is this block's character i if it is among the last
-  /// `after` digits, `other`'s character i if it is among the `before` digits in front of those, and 0 otherwise.
-  /// Preconditions: these characters are digits, and after + before <= 32.
+  /// Parses 32 digits as four numbers of eight digits each. The last `after` digits are this block's last characters.
+  /// The `before` digits in front of them are the characters of `other` at the same indices. All digits further in
+  /// front are 0. Preconditions: these characters are digits, and after + before <= 32.
   std::array<std::uint64_t, 4> numbers(std::size_t after, std::size_t before, const CharacterBlock& other) const {
     using Pairs [[gnu::vector_size(32)]] = std::uint16_t;
     using Fours [[gnu::vector_size(32)]] = std::uint32_t;

@@ -30,8 +30,7 @@ class CsvRecords {
   std::size_t next(std::span<std::string_view> fields);
   /// Like next(), but returns copies of all fields of the record; none at the end.
   std::vector<std::string> next_copied();
-  /// Frees the copies that were made for fields that are not substrings of the text, such as those with doubled
-  /// quotation marks.
+  /// Frees the copies of fields that are not substrings of the text, such as fields with doubled quotation marks.
   void release() { joined_.clear(); }
   /// The number of the line in which the last record begins.
   std::int64_t line() const { return line_; }

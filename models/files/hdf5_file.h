@@ -67,14 +67,14 @@ class Handle {
 };
 
 /// Whether `path` is an HDF5 file. False for files that cannot be read. Also false for zip archives: HDF5 looks for its
-/// signature at bytes 0, 512, 1024, 2048, ..., and would find that of an HDF5 file stored in the archive.
+/// signature at bytes 0, 512, 1024, 2048, ..., and could find the signature of an HDF5 file inside the archive.
 bool is_hdf5(const std::string& path);
 
 /// Reads an HDF5 file. For a missing object, has_group and has_attribute return false, and names_in returns an empty
-/// list; the other functions throw InputError naming the file, the object and the reason. All functions throw it for
-/// soft and external links, which are not followed, for objects of another kind or type, for damaged objects, and for
-/// values that are stored in other files. Not thread-safe; create, use and destroy it on one thread. It holds
-/// the HDF5 lock during its lifetime, so other threads' Readers and Writers wait.
+/// list; the other functions throw InputError naming the file, the object and the reason. All functions throw
+/// InputError for soft and external links, which are not followed, for objects of another kind or type, for damaged
+/// objects, and for values that are stored in other files. Not thread-safe; create, use and destroy it on one thread.
+/// It holds the HDF5 lock during its lifetime, so other threads' Readers and Writers wait.
 class Reader {
  public:
   /// Throws InputError for a file that cannot be read, is not an HDF5 file or is truncated.
@@ -94,13 +94,14 @@ class Reader {
   /// Reads a data set of integers, or of 16, 32 or 64 bit floating-point numbers, as f32, in row-major order. Throws
   /// BrokenInvariant unless `values` has as many elements as `shape_of(dataset)`.
   void read(const std::string& dataset, std::span<float> values) const;
-  /// The value of a data set with exactly one element, an integer; unsigned values above 2^63 - 1 are clipped.
+  /// The value of an integer data set with exactly one element; unsigned values above 2^63 - 1 are clipped.
   std::int64_t read_integer(const std::string& dataset) const;
-  /// Rows [begin, end) of a data set with at least one axis. Floating-point numbers become f32, unsigned bytes u8,
-  /// other integers i32 if every value of their type fits, else i64; unsigned 64-bit integers above 2^63 - 1 are
-  /// clipped. Throws BrokenInvariant unless the data set has an axis and 0 <= begin <= end <= number of rows.
+  /// Rows [begin, end) of a data set with at least one axis. Floating-point numbers become f32, unsigned bytes u8.
+  /// Other integers become i32 if i32 holds every value of their type, and i64 otherwise; unsigned 64-bit integers
+  /// above 2^63 - 1 are clipped. Throws BrokenInvariant unless the data set has an axis and 0 <= begin <= end <= number
+  /// of rows.
   Tensor read_rows(const std::string& dataset, std::int64_t begin, std::int64_t end) const;
-  /// Whether a group ("/" is the root) has the attribute, whole or split as `attribute` reads it.
+  /// Whether a group ("/" is the root) has the attribute, either whole or split into parts as described at `attribute`.
   bool has_attribute(const std::string& group, const std::string& name) const;
   /// The elements of a text attribute: a scalar or an array, of fixed or variable length. Also reads an array that is
   /// split into name0, name1, ..., as Keras stores long ones.

@@ -45,9 +45,10 @@ class SafetensorsFile {
   /// Receives the message of the error that read_exactly would throw. `is_missing` is true if the file lacks the
   /// tensor, and also if the file has additional tensors; it is false for another dtype or shape.
   using MismatchFn = std::function<void(const std::string& message, bool is_missing)>;
-  /// Like read_exactly, but calls `mismatch` instead of throwing: once for each tensor that the file lacks or has with
-  /// another dtype or shape, which is undefined in the result, and then once for all additional tensors, of which the
-  /// message names only the first. With `ignore_extra`, additional tensors are not reported.
+  /// Like read_exactly, but calls `mismatch` instead of throwing. Calls it once for each expected tensor that the file
+  /// lacks or has with another dtype or shape; this tensor is undefined in the result. Then calls it once for all
+  /// additional tensors together, with the name of the first one in the message. With `ignore_extra`, additional
+  /// tensors are not reported.
   std::vector<Tensor> read_matching(const std::vector<Expected>& expected, const MismatchFn& mismatch,
                                     bool ignore_extra = false);
   /// All tensors by their names, on the host: F16 and F64 as f32, other dtypes as they are. Throws for a dtype that

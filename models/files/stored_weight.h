@@ -9,8 +9,8 @@ namespace lockstep {
 struct StoredWeight {
   std::string name;  ///< name in the file
   /// The permutation that turns the file's tensor into the weight: axis i of the weight is axis axes[i] of the file's
-  /// tensor. {1, 0} for the weight of PyTorch's Linear, {2, 3, 1, 0} for that of its Conv2d, {2, 3, 0, 1} for a
-  /// depthwise Conv2d. Empty: the file has the weight's order.
+  /// tensor, e.g. {1, 0} for PyTorch's Linear, {2, 3, 1, 0} for Conv2d, and {2, 3, 0, 1} for a depthwise Conv2d. Empty:
+  /// the file has the weight's order.
   std::vector<int> axes{};
 };
 

@@ -19,9 +19,9 @@
 namespace lockstep::libtorch {
 
 ///@{
-/// Number of rows of a batch, the size of its tensors' first axis; throws InvalidArgument if an Example has different
-/// numbers of rows of data and targets. To distribute batches of your own type, define rows_of and narrow_rows for it
-/// in its namespace.
+/// Number of rows of a batch: the size of a tensor's first axis, or the number of elements of a vector. Throws
+/// InvalidArgument if data and target of an Example have different numbers of rows. To distribute batches of your own
+/// type, define rows_of and narrow_rows for it in its namespace.
 inline std::int64_t rows_of(const torch::Tensor& batch) { return batch.size(0); }
 template <class Row>
 std::int64_t rows_of(const std::vector<Row>& batch) {
@@ -71,7 +71,7 @@ class ReplicaBatches {
       begin += count;
     }
   }
-  /// From the parts of this process's replicas, and the number of rows of all replicas.
+  /// `parts` has one element for each replica of this process; `global_size` is the number of rows of all replicas.
   ReplicaBatches(std::vector<Rows> parts, std::int64_t global_size)
       : parts_(std::move(parts)), global_size_(global_size) {}
 
@@ -95,7 +95,7 @@ template <class Rows>
 int replicas_of(const ReplicaBatches<Rows>& batch) {
   return static_cast<int>(batch.parts().size());
 }
-/// Numbers of rows of the part of replica number `replica` and of the global batch.
+/// The number of rows in the part of replica number `replica`, and the number of rows of the global batch.
 template <class Rows>
 std::optional<BatchRows> batch_rows(const ReplicaBatches<Rows>& batch, int replica) {
   return BatchRows{.own = rows_of(value_for_replica(batch, replica)), .all = batch.global_size()};
@@ -117,7 +117,7 @@ class DistributedLoader {
     /// At the position of `inner`.
     Iterator(Inner inner, const Strategy& strategy) : inner_(std::move(inner)), strategy_(strategy) {}
     ///@{
-    /// The operations that range-based for loops need. Notify the other workers of the loader's errors.
+    /// The operations that range-based for loops need. They notify the other workers of the loader's errors.
     Batch operator*() {
       return notify_on_failure(strategy_.state()->cluster(), [&] { return Batch(strategy_, *inner_); });
     }
@@ -146,8 +146,8 @@ class DistributedLoader {
   Loader* loader_;
 };
 
-/// Splits the batches of a libtorch data loader, or of any range of batches, over the replicas. In several processes
-/// all loaders must give the same batches. `loader` must outlive the result.
+/// Splits the batches of a libtorch data loader, or of any range of batches, over the replicas. With several processes,
+/// the loaders of all processes must give the same batches. `loader` must outlive the result.
 ///
 ///     for (auto&& batch : libtorch::distribute(strategy, *loader)) ...
 template <class Loader>

@@ -15,14 +15,14 @@
 namespace lockstep::libtorch {
 
 // A file holds one module or optimizer, for any number of replicas. With several processes, all must call these
-// functions; the chief writes, atomically, and all must read the same file. They throw InputError, naming the file, for
-// a file that cannot be read or does not match the module or optimizer, and the errors of write_file_atomically. If one
-// process throws InputError, all do.
+// functions; the chief writes, atomically, and all must read the same file. The functions throw InputError, which names
+// the file, if it cannot be read or does not match the module or optimizer, and the errors of write_file_atomically. If
+// one process throws InputError, all do.
 
 /// Saves a module. An f32 or bf16 buffer is saved as the mean of the replicas' values, any other buffer with the first
-/// replica's values. A name that ends with ".safetensors" gets that format, with the names of PyTorch's state_dict;
-/// other files have the format of torch::save. Throws Unsupported for a ".safetensors" file of a module with a tensor
-/// that is not f32, bf16, i32, i64, u8 or bool; LogicError inside a replica.
+/// replica's values. If the file's name ends with ".safetensors", the file has that format, with the names of PyTorch's
+/// state_dict; other files have the format of torch::save. Throws Unsupported for a ".safetensors" file of a module
+/// with a tensor that is not f32, bf16, i32, i64, u8 or bool. Throws LogicError inside a replica.
 void save(const ModuleReplicas& modules, const std::string& path);
 /// Loads a file of save() or torch::save into all replicas. If the file does not match, changes nothing. Throws
 /// Unsupported and LogicError in the same cases as save().

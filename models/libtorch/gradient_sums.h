@@ -17,8 +17,8 @@ namespace lockstep::libtorch {
 
 /// Sums the gradients of a module's replicas during backward: when `backward` returns, `grad()` of each parameter is
 /// the sum over the replicas of all processes. A hook on each parameter reports that its gradient is final; a bucket of
-/// final gradients is exchanged while backward computes the others. If one backward passes through several modules,
-/// only the first module's gradients are exchanged during backward, those of the other modules at its end.
+/// final gradients is exchanged while backward computes the others. If one backward passes through several modules, the
+/// first module's gradients are exchanged during backward, and the other modules' gradients at the end of backward.
 ///
 /// Gradients that all replicas have before backward, e.g. the sums of an earlier backward, are part of the result once:
 /// the first replica keeps them, and the others drop them before libtorch adds to them.
@@ -56,8 +56,8 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
   void attach(int replica, const std::vector<torch::Tensor>& parameters);
   /// Adds the hooks again if libtorch has dropped them, e.g. when it has loaded a parameter from a file.
   void renew_hooks(int replica);
-  /// While a Pause exists, backward of its replica only adds to that replica's gradients; the next backward after it
-  /// also sums them.
+  /// While a Pause exists, backward of its replica only adds to that replica's gradients. The next backward after the
+  /// Pause also sums what was added.
   class Pause {
    public:
     /// `sums` must outlive this.
@@ -69,12 +69,12 @@ class GradientSums : public std::enable_shared_from_this<GradientSums> {
    private:
     Own& own_;
   };
-  /// Takes this replica's gradients, undefined for variables without a gradient, from the parameters' grad(), for a
-  /// caller that sums them itself. backwards() counts it.
+  /// Returns this replica's gradients for a caller that sums them itself, and makes grad() of the parameters undefined.
+  /// A gradient is undefined if its variable has none. Counts as one of backwards().
   std::vector<torch::Tensor> take_unsummed(int replica);
   /// For each variable, whether the loss of any replica depended on it in the last backward of replica `replica` that
   /// summed gradients, or in a paused backward before it. Backward does not change the gradients of the other
-  /// variables; they are undefined after zero_grad(), so that optimizers skip these parameters, as they do without
+  /// variables. After zero_grad() these gradients are undefined, so optimizers skip the parameters, as they do without
   /// replicas.
   const std::vector<char>& used(int replica) const { return own_.at(static_cast<std::size_t>(replica)).used; }
   /// Number of backwards of replica `replica` that have summed gradients, or whose gradients take_unsummed has taken.

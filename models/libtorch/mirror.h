@@ -27,7 +27,7 @@ namespace lockstep::libtorch {
 template <class Module>
 class Mirrored : public Replicated<Module> {
  public:
-  /// From one module for each replica of this process. Throws the same errors as ModuleReplicas.
+  /// `modules` has one module for each replica of this process. Throws the same errors as ModuleReplicas.
   Mirrored(const Strategy& strategy, const std::vector<std::shared_ptr<Module>>& modules)
       : Replicated<Module>(strategy, modules),
         modules_(std::make_shared<ModuleReplicas>(
@@ -98,11 +98,10 @@ auto pointer_to(Made made) {
 /// @endcond
 
 /// Makes a module for each replica of this process. Calls `make` once for each; it must return a shared_ptr to a module
-/// or a module holder (TORCH_MODULE). Copies the values of the first module, or with several processes of the chief's
-/// first module, to all others. Leaves libtorch's random number generator in its state after the first call, so that
-/// the numbers that the program draws afterwards do not depend on the number of replicas. Throws the same errors as
-/// ModuleReplicas, and InvalidArgument for an empty holder or pointer. Notifies the other workers of the errors of
-/// `make`.
+/// or a module holder (TORCH_MODULE). All modules of all processes get the values of the chief's first module. Leaves
+/// libtorch's random number generator in its state after the first call, so that the numbers that the program draws
+/// afterwards do not depend on the number of replicas. Throws the same errors as ModuleReplicas, and InvalidArgument
+/// for an empty holder or pointer. Notifies the other workers of the errors of `make`.
 template <class Make>
 auto mirror(const Strategy& strategy, Make&& make) {
   const auto made = [&] {

@@ -19,7 +19,7 @@ int replica_here(const Strategy& strategy);
 template <class T>
 class Replicated {
  public:
-  /// From one object for each replica, in replica order.
+  /// `replicas` has one object for each replica of this process, in replica order.
   Replicated(Strategy strategy, std::vector<std::shared_ptr<T>> replicas)
       : strategy_(std::move(strategy)), replicas_(std::move(replicas)) {}
 

@@ -43,7 +43,8 @@ struct AdamW : Optimizer {
   explicit AdamW(const AdamWOptions& options = {}, const OptimizerOptions& common = {});
   /// `AdamW({})` uses the default options.
   explicit AdamW(Defaults) : AdamW() {}
-  /// Makes the optimizer from the options in a file.
+  /// Makes the optimizer from the options in a file. Throws InputError for an unknown option or a value of a wrong
+  /// type, and the errors of the constructor.
   static AdamW from_config(const OptimizerConfig& config);
 };
 

@@ -33,7 +33,7 @@ struct MuonOptions {
   double momentum = 0.95;    ///< in [0, 1]
   int ns_steps = 5;          ///< number of Newton-Schulz iterations; not negative
   bool nesterov = true;      ///< uses gradient + momentum * m instead of m
-  /// A matrix's step is scaled by this times the square root of its larger dimension; not scaled if empty.
+  /// A matrix's step is scaled by this times the square root of the matrix's larger dimension; not scaled if empty.
   std::optional<double> rms_rate = 0.2;
   /// Writes or reads the options but learning_rate, weight_decay and exclude_layers.
   void describe(OptionVisitor& visitor);
@@ -48,7 +48,8 @@ struct Muon : Optimizer {
   explicit Muon(const MuonOptions& options = {}, const OptimizerOptions& common = {});
   /// `Muon({})` uses the default options.
   explicit Muon(Defaults) : Muon() {}
-  /// Makes the optimizer from the options in a file.
+  /// Makes the optimizer from the options in a file. Throws InputError for an unknown option, a value of a wrong type,
+  /// and an exclude_layers that is not a list of strings. Also throws the errors of the constructor.
   static Muon from_config(const OptimizerConfig& config);
 };
 

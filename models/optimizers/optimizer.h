@@ -33,8 +33,8 @@ struct OptimizerOptions {
 
   /// Whether the replicas' gradients are summed. If false, each replica updates its own copy of the variables with its
   /// own gradients; copies stay equal only if the program gives all replicas equal gradients. The first step then
-  /// throws Unsupported for variables that have one copy for several replicas and, with several replicas, for
-  /// optimizers that need the summed gradients of whole variables, such as Lamb.
+  /// throws Unsupported for variables that have one copy for several replicas. With several replicas, it also throws
+  /// Unsupported for optimizers that need the summed gradients of whole variables, such as Lamb.
   bool aggregate = true;
 
   /// Number of steps whose gradients are averaged for one update; only the last of these steps exchanges gradients. A
@@ -83,8 +83,8 @@ class Optimizer {
   /// IndexedSlices in all steps, except with Lamb, Muon, Adafactor, clipping by a norm, clip_before_aggregate or
   /// aggregate = false, which need dense gradients. A replica that does not use a variable adds nothing to its
   /// gradient. Throws InvalidArgument if `variables` is empty or differs from the variables of the first step, if
-  /// replicas pass them in different orders, and if no replica has any gradient. Throws LogicError under a strategy
-  /// other than that of the first step.
+  /// replicas pass them in different orders, and if no replica has any gradient. Throws LogicError under another
+  /// strategy than in the first step.
   void minimize(GradientTape& tape, const Tensor& loss, const std::vector<Variable>& variables) const;
   ///@{
   /// Like `minimize`, but with given gradients, one for each variable; an undefined gradient counts as 0.
@@ -124,10 +124,10 @@ class Optimizer {
   void finalize_variable_values() const;
   /// A copy of the optimizer's state.
   OptimizerState state() const;
-  /// Restores a state, which may come from another strategy. Throws InvalidArgument, and keeps the old state, if the
-  /// number, names, shapes or dtypes of the values are not those of this optimizer's slots. Before the first step, only
-  /// the learning rate and the steps, at least 0 and below 2^62, are checked; the first step then throws
-  /// InvalidArgument for wrong values.
+  /// Restores a state, which may come from another strategy. Throws InvalidArgument, and keeps the old state, for a
+  /// learning rate that is negative or not finite, for a number of steps that is negative or at least 2^62, and for
+  /// slots whose number, names, shapes or dtypes differ from this optimizer's slots. Before the first step, slots are
+  /// not checked; the first step then throws InvalidArgument if they differ.
   void load_state(const OptimizerState& state) const;
 
   class Rule;

@@ -37,8 +37,8 @@ ClassRegistry<Optimizer, const OptimizerConfig>& optimizer_classes();
 /// unknown class.
 Optimizer optimizer_from_config(const OptimizerConfig& config);
 
-/// `common` with `weight_decay`, for an optimizer whose own options have a weight decay, such as AdamW. Throws
-/// InvalidArgument, naming `class_name`, if `common` also has a weight decay.
+/// Returns `common` with the given weight decay, for an optimizer with a weight decay among its own options, such as
+/// AdamW. Throws InvalidArgument, naming `class_name`, if `common` already has a weight decay.
 OptimizerOptions with_own_decay(const char* class_name, OptimizerOptions common, double weight_decay);
 
 /// Reads the options of a rule; those that the configuration lacks have their defaults. Throws the same errors as
@@ -74,7 +74,8 @@ void check_moments(const char* class_name, const Options& options) {
 
 ///@{
 /// Write and read Keras' JSON object of an optimizer. A custom schedule is written as the current rate. Objects and
-/// names of Keras 2 are also read. Writing throws Unsupported for a custom class that is not registered.
+/// names of Keras 2 are also read. Writing throws Unsupported for a custom class that is not registered. Reading throws
+/// InputError also for values out of their range.
 nlohmann::ordered_json optimizer_json(const Optimizer& optimizer, ConfigForm form);
 Optimizer optimizer_from_json(const nlohmann::ordered_json& json);
 ///@}

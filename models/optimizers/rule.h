@@ -57,8 +57,8 @@ class Optimizer::Rule {
   /// Keras' state values that belong to the optimizer rather than to a variable, as they are after `updates` updates.
   /// Files store them after the slots; readers ignore them, because they follow from the number of updates.
   virtual std::vector<double> scalars(std::int64_t /*updates*/) const { return {}; }
-  /// Whether a step may change a parameter whose gradient is 0, or the parameter's slots. If not, and without weight
-  /// decay and use_ema, a step skips the rows of a table that no replica looked up.
+  /// Whether a step may change a parameter, or the parameter's slots, if the parameter's gradient is 0. If false, a
+  /// step without weight decay and use_ema skips the rows of a table that no replica looked up.
   virtual bool moves_without_gradient() const { return true; }
 
   /// Returns the step of update `t` (counted from 1), e.g. one that element_rule() makes from a functor. With
@@ -70,9 +70,9 @@ class Optimizer::Rule {
   virtual bool scales_by_norms() const { return false; }
 
   /// Whether `compute` updates the variables instead of `step`. If so, one replica updates each variable and writes all
-  /// copies. Replicas that cannot access each other's memory, such as those of several workers, each update their own
-  /// copy; the copies then stay equal only if `compute` gives bit-identical results on all replicas, as on identical
-  /// CPUs or identical GPUs. All gradients are exchanged as dense tensors.
+  /// copies. Replicas that cannot access each other's memory, such as replicas of several workers, each update their
+  /// own copy; the copies then stay equal only if `compute` gives bit-identical results on all replicas, as on
+  /// identical CPUs or identical GPUs. All gradients are exchanged as dense tensors.
   virtual bool computes_variables() const { return false; }
   /// Computes a variable's new value and slots with ops. If it throws, or if a result does not have the variable's
   /// shape and dtype, the optimizer's step throws. The default throws Unsupported: override it if computes_variables()

@@ -55,7 +55,7 @@ LearningRateSchedule ExponentialDecay(const ExponentialDecayOptions& options);  
 LearningRateSchedule InverseTimeDecay(const ExponentialDecayOptions& options);  // NOLINT
 
 /// values[i] up to and including step boundaries[i], and the last value after the last boundary. Throws InvalidArgument
-/// unless there is one more value than boundaries, and the boundaries strictly increase.
+/// if the number of values is not the number of boundaries + 1, and if the boundaries do not strictly increase.
 LearningRateSchedule PiecewiseConstantDecay(std::vector<std::int64_t> boundaries,
                                             std::vector<double> values);  // NOLINT
 
@@ -67,7 +67,7 @@ struct PolynomialDecayOptions {
   std::int64_t decay_steps = 0;
   double end_learning_rate = 0.0001;
   double power = 1;
-  bool cycle = false;  ///< replaces decay_steps by its smallest multiple that is not below the step
+  bool cycle = false;  ///< replaces decay_steps by its smallest positive multiple that is at least the step
   ///@}
   void describe(OptionVisitor& visitor);  ///< writes or reads the options
 };
@@ -97,8 +97,8 @@ struct CosineDecayRestartsOptions {
   /// Keras' arguments of these names.
   double initial_learning_rate = 0;
   std::int64_t first_decay_steps = 0;
-  double t_mul = 2;  ///< length of each period relative to the one before, at least 1
-  double m_mul = 1;  ///< height of each cosine wave relative to the one before
+  double t_mul = 2;  ///< length of each period relative to the previous one, at least 1
+  double m_mul = 1;  ///< height of each cosine wave relative to the previous one
   double alpha = 0;  ///< see CosineDecayOptions::alpha
   ///@}
   void describe(OptionVisitor& visitor);  ///< writes or reads the options

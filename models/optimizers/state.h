@@ -55,8 +55,8 @@ class Optimizer::State {
   std::vector<Rule::Slot> slots() const;
   /// Number, counted from 1, of the update that the step after `done` steps makes or contributes to.
   std::int64_t update_number(std::int64_t done) const { return done / options_.gradient_accumulation_steps + 1; }
-  /// `transform` if gradients are accumulated or clips_own(), since they must then not be exchanged during the backward
-  /// pass; else `apply`.
+  /// Returns `transform` if gradients are accumulated or clips_own(), because these gradients must not be exchanged
+  /// during the backward pass; otherwise `apply`.
   GradientReducer::AfterBackward after_backward() const;
   bool clips_by_norms() const { return options_.clipnorm > 0 || options_.global_clipnorm > 0; }
   /// The factor that limits the norm of a gradient; as in Keras, 1 for a norm up to the limit. `norm`: the gradient's

@@ -14,8 +14,8 @@
 
 namespace lockstep {
 
-/// Checks that the masks that a model's file passes to calls of layers are those that the calls' inputs carry in a
-/// network. For this comparison, both are represented as formulas of the results from which they are computed.
+/// Compares the masks that a model's file passes to calls of layers with the masks that the calls' inputs carry in a
+/// network. For the comparison, a mask is represented as a formula of the results from which it is computed.
 class CarriedMasks {
  public:
   /// Returns the symbol of a result; null if it does not exist yet.
@@ -23,9 +23,9 @@ class CarriedMasks {
 
   /// Records the masks of the results of a layer's call.
   void note(const ParsedLayer& layer, const std::vector<Symbol>& inputs, const std::vector<Symbol>& results);
-  /// Throws InputError if a mask that is passed to the call differs from the mask that the input carries, and if the
-  /// call would read the mask of an operation's result, which has no mask in Keras. `operations`: see
-  /// SeparatedMasks::operations; may be null.
+  /// Throws InputError if a mask that is passed to the call differs from the mask that the input carries. Also throws
+  /// it if the call would read the mask of an operation's result, because such a result has no mask in Keras.
+  /// `operations`: see SeparatedMasks::operations; may be null.
   void check_call(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
                   const nlohmann::ordered_json* operations, const Find& find);
   /// Throws InputError if an output of the model would have the mask of an operation's result.

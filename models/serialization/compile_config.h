@@ -21,7 +21,7 @@ struct CompileConfig {
   std::vector<OutputTraining> outputs;  ///< losses and metrics, in the order of the model's outputs
 };
 
-/// A program's own losses and metrics (Keras' custom_objects), of which files contain only the names.
+/// A program's own losses and metrics (Keras' custom_objects). Files contain only their names.
 struct CustomObjects {
   std::vector<Loss> losses{};     ///< found by name
   std::vector<Metric> metrics{};  ///< found by name

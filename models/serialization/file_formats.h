@@ -54,9 +54,9 @@ struct ModelFormat {
   /// The model's configuration, in which names and options have the meanings of Keras 3. The member "compile_config"
   /// holds the arguments of compile().
   nlohmann::ordered_json (*read_config)(const std::string& path);
-  /// Sets the weights of the layers, which must be built, and then, if there is a `training`, restores its optimizer
-  /// with its state. `config` is the result of `read_config`. Sets no weight unless all weights fit; throws
-  /// InvalidArgument for a layer's weight that is not f32.
+  /// Sets the weights of the layers, which must be built. If there is a `training`, then replaces its optimizer by the
+  /// file's optimizer with its state. `config` is the result of `read_config`. If a weight does not fit, sets none.
+  /// Throws InvalidArgument for a layer's weight that is not f32.
   void (*read_weights)(const std::string& path, const nlohmann::ordered_json& config,
                        const std::vector<SavedLayer>& layers, std::optional<Training>& training);
 };
@@ -95,21 +95,21 @@ void check_outside_replica(std::string_view what);
 
 /// Calls `job`, which reads or writes a file. If it throws InputError on one worker, all workers throw InputError, with
 /// that worker's name and message; other errors end the cluster, as in notify_on_failure. A collective: every worker
-/// must call it, also those that have nothing to write.
+/// must call it, even if it has nothing to write.
 void on_all_workers(const Strategy& strategy, const std::function<void()>& job);
 
 /// Writes all weights in the format of the extension; for an unknown extension, in Keras 3's `.weights.h5` format.
 /// Atomic: on failure an existing file is unchanged. A collective: every worker must call it; the chief writes. Throws
-/// InputError naming path and reason, InvalidArgument for a weight that is not f32 unless the file is a `.safetensors`
-/// file, and LogicError in a replica.
+/// InputError, which names the path and the reason, if the file cannot be written. Throws InvalidArgument for a weight
+/// that is not f32, except in a `.safetensors` file. Throws LogicError in a replica.
 void save_weights(const Network& network, const std::string& path);
 
-/// Sets all copies of all weights from a file of this or another program, in the format of the extension; for an
-/// unknown extension, from one of Keras' HDF5 files or a `.keras` file. If the file cannot be read or belongs to
-/// another model, throws InputError naming path, layer and mismatch, and leaves the weights unchanged; with `options`,
-/// weights that do not fit can be skipped instead. A collective: every worker must call it, and if the file cannot be
-/// read on one, all throw. Throws InvalidArgument for an option that is not for this format and for a weight that
-/// save_weights refuses, and LogicError in a replica.
+/// Sets all copies of all weights from a file of this or another program. The extension determines the format; for an
+/// unknown extension, the file may be a `.keras` file or any of Keras' HDF5 files. If the file cannot be read or
+/// belongs to another model, throws InputError, which names the path, the layer and the mismatch, and leaves the
+/// weights unchanged; with `options`, weights that do not fit can be skipped instead. A collective: every worker must
+/// call it; if one worker cannot read the file, all throw. Throws InvalidArgument for an option that is not for this
+/// format, and for a weight that save_weights refuses. Throws LogicError in a replica.
 void load_weights(const Network& network, const std::string& path, const LoadWeightsOptions& options = {});
 
 }  // namespace lockstep

@@ -26,8 +26,9 @@ struct LoadWeightsOptions {
   /// `.safetensors` files.
   std::function<StoredWeight(const std::string& name)> stored_as{};
 
-  /// Logs the message as a warning with skip_mismatch, or with by_name if `is_missing`; otherwise throws InputError
-  /// with it. `is_missing`: the file lacks a layer or weight of the model, or the model lacks one of the file.
+  /// Logs the message as a warning if skip_mismatch is set, or if by_name is set and `is_missing` is true; otherwise
+  /// throws it as an InputError. `is_missing`: the file lacks a layer or weight of the model, or the model lacks a
+  /// layer or weight of the file.
   void skip(const std::string& message, bool is_missing) const;
 };
 

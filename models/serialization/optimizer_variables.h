@@ -9,9 +9,10 @@
 #include <lockstep/models/optimizers/optimizer.h>
 #include <lockstep/models/serialization/compile_config.h>
 
-// The state of an optimizer as Keras' list of optimizer variables: the number of steps; the learning rate, unless it
-// follows a schedule; the slots of each trained variable, in the order of Keras' `model.layers` (see `build` of Keras'
-// optimizers); and OptimizerConfig::scalars. Before the first step, the list has neither slots nor scalars.
+// The state of an optimizer as Keras' list of optimizer variables. Its elements are the number of steps; the learning
+// rate, unless it follows a schedule; the slots of each trained variable, in the order of Keras' `model.layers` (see
+// `build` of Keras' optimizers); and OptimizerConfig::scalars. Before the first step, the list has neither slots nor
+// scalars.
 
 namespace lockstep {
 
@@ -49,8 +50,8 @@ struct OptimizerDatasets {
   bool counts_first = false;
 };
 
-/// The training's optimizer with the options from the group's attributes and the state from the data sets. Without data
-/// sets, its state is that before the first step. Throws InputError, naming data set and shapes, if the data sets
+/// Returns the training's optimizer with the options from the group's attributes and the state from the data sets.
+/// Without data sets, it has made no step. Throws InputError, naming the data set and the shapes, if the data sets
 /// belong to another optimizer or model.
 Optimizer read_optimizer(const hdf5::Reader& file, const std::string& group, const OptimizerDatasets& datasets,
                          const Training& training);

@@ -43,8 +43,8 @@ struct ParsedLayer {
   std::vector<ParsedCall> calls{};                       ///< in the file's order
   std::shared_ptr<const ParsedModel> model{};            ///< null unless the layer is a model
   std::optional<std::int64_t> shared_id{};               ///< equal for entries of the file that are the same layer
-  /// Whether it is an operation of keras.ops: it broadcasts over the batch axis too, where a layer broadcasts each
-  /// example.
+  /// Whether the layer is an operation of keras.ops, which also broadcasts over the batch axis; other layers broadcast
+  /// only within each example.
   bool is_operation = false;
   /// The arguments of the call, if the layer is an operation that is loaded as an operation_layer(); null for others.
   std::shared_ptr<const nlohmann::ordered_json> arguments{};
@@ -61,13 +61,13 @@ struct ParsedModel {
   std::shared_ptr<const nlohmann::ordered_json> mask_operations{};
 };
 
-/// Whether a class name in a file (class_name_in) is that of a model.
+/// Whether a class name in a file (class_name_in) belongs to a model.
 bool is_model(std::string_view class_name);
 
 /// Parses the configuration of a Functional, Model or Sequential model. Throws InputError for other classes, for a
 /// Sequential model without layers or with a layer of several results, and for calls with arguments other than tensors,
-/// `training`, `initial_state` and the arguments of attention layers; and nlohmann::json's exceptions for values of
-/// unexpected types.
+/// `training`, `initial_state` and the arguments of attention layers. Also throws nlohmann::json's exceptions for
+/// values of unexpected types.
 ParsedModel parse_model_config(const nlohmann::ordered_json& model);
 
 /// For a model made by the old multi_gpu_model or make_parallel, the layer that is the template: the model that all

@@ -56,18 +56,19 @@ Layer make_custom_layer(LayerConfig& config) {
 /// takes a LayerConfig& and leaves out the option `name`; for an optimizer, it leaves out `learning_rate`. An
 /// optimizer's constructor takes an OptimizerOptions after the struct. A layer, loss or metric without options needs
 /// only a default constructor. If T has a static member function from_config, load_model calls that instead of a
-/// constructor, with a LayerConfig& for a layer, an OptionVisitor& for a loss or metric, or a const OptimizerConfig&
-/// for an optimizer, from which read_options reads the options. For a T derived from LayerImpl, from_config may return
-/// a std::shared_ptr<T>. A class derived from LayerImpl must override LayerImpl::describe.
+/// constructor. The argument is a LayerConfig& for a layer, an OptionVisitor& for a loss or metric, and a const
+/// OptimizerConfig& for an optimizer; for an optimizer, read_options reads the options from it. For a T derived from
+/// LayerImpl, from_config may return a std::shared_ptr<T>. A class derived from LayerImpl must override
+/// LayerImpl::describe.
 ///
 /// Saving throws Unsupported for a registered loss or metric with an option named `name`, `dtype` or `reduction`, and
 /// for a registered optimizer with an option that has the name of a common option (`learning_rate`, `name`, or an
 /// option of OptimizerOptions).
 ///
 /// Threads may call register_keras_serializable concurrently; a second call for the same class and name does nothing.
-/// Throws InvalidArgument for a package or name that is empty or contains '>', for a class_name that is empty or that
-/// of one of Keras' classes of this kind, and if another class of this kind is registered under the same package and
-/// name or with the same class_name.
+/// Throws InvalidArgument for a package or name that is empty or contains '>', and for a class_name that is empty or is
+/// the name of one of Keras' classes of this kind. Also throws it if another class of this kind is registered under the
+/// same package and name or with the same class_name.
 template <class T>
 void register_keras_serializable(std::string_view package, std::string_view class_name, std::string_view name) {
   if constexpr (std::derived_from<T, LayerImpl> || std::derived_from<T, Layer>) {
