@@ -8,7 +8,8 @@
 
 namespace lockstep {
 
-/// Like std::vector, but in the memory of a tensor, which is not initialized and which later tensors reuse.
+/// Like std::vector, but in the memory of a tensor: new elements are not initialized, and later tensors reuse the
+/// memory.
 template <class T>
 class CsvValues {
  public:

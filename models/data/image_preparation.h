@@ -22,10 +22,10 @@ struct ImagePreparation {
 Tensor mean_image(const Tensor& images);
 
 /// A function for Dataset::map after batch(). It converts x from (n, height, width) u8 to (n, height + 2 padding, width
-/// + 2 padding, channels) f32, pixel / 255 - mean, and leaves y unchanged. Batches are converted when they are read;
-/// the data set stays u8, which takes about 1/16 of the memory of the converted images (28 x 28, default options).
-/// Throws InvalidArgument for a mean that is not (height, width) f32, for negative padding and for channels below 1;
-/// the returned function throws it unless x holds u8 images of the mean's size.
+/// + 2 padding, channels) f32 with the values pixel / 255 - mean, and leaves y unchanged. Batches are converted when
+/// they are read; the data set stays u8, which takes about 1/16 of the memory of the converted images (28 x 28, default
+/// options). Throws InvalidArgument for a mean that is not (height, width) f32, for negative padding and for channels
+/// below 1; the returned function throws it unless x holds u8 images of the mean's size.
 RowTransform image_preparation(const ImagePreparation& options);
 
 }  // namespace lockstep

@@ -17,8 +17,8 @@ std::string read_text(const std::filesystem::path& file);
 /// A line without the line feed, or carriage return and line feed, at its end.
 std::string_view without_line_end(std::string_view line);
 
-/// Calls visit(line, number) for the lines of a file's text, numbered from 1, without their ends. Throws whatever
-/// `visit` throws, with the file and the line in its message: a lockstep::Error keeps its type, any other exception is
+/// Calls visit(line, number) for the lines of a file's text, numbered from 1, without their ends. Passes on the errors
+/// of `visit`, with the file and the line in the message: a lockstep::Error keeps its type, any other exception is
 /// nested in an InputError.
 template <class Visit>
 void for_each_line(std::string_view text, const std::filesystem::path& file, const Visit& visit) {

@@ -21,14 +21,14 @@ struct TextLineOptions {
   std::uint64_t seed = 0;  ///< seed of the shuffle
 };
 
-/// The lines of text files, as tf.data's TextLineDataset: example i has x = encode(line i), and no y. Lines end with a
-/// line feed, which may follow a carriage return; `encode` gets them without their ends. Empty lines are examples, too.
-/// The call only scans the files for the positions of lines. Lines are read when they are needed, on all threads of the
-/// reader, so files may be larger than memory. A file compressed by gzip is decompressed into memory. Throws
-/// InvalidArgument for an empty function, and InputError naming the file when it is missing or its compressed data are
-/// damaged. Reading the data set throws InputError for a file that has become shorter, and whatever `encode` throws,
-/// with the file and the number of the line (from 1) in its message: a lockstep::Error keeps its type, any other
-/// exception is nested in an InputError.
+/// A data set of the lines of text files, like tf.data's TextLineDataset: the input of example i is encode(line i), and
+/// there is no target. Lines end with a line feed, which may follow a carriage return; `encode` gets them without their
+/// ends. Empty lines are examples, too. The call only scans the files for the positions of lines. Lines are read when
+/// they are needed, on all threads of the reader, so files may be larger than memory. A file compressed by gzip is
+/// decompressed into memory. Throws InvalidArgument for an empty function, and InputError naming the file when it is
+/// missing or its compressed data are damaged. Reading the data set throws InputError for a file that has become
+/// shorter. It also passes on the errors of `encode`, with the file and the number of the line (from 1) in the message:
+/// a lockstep::Error keeps its type, any other exception is nested in an InputError.
 Dataset text_line_dataset(const std::vector<std::filesystem::path>& files, LineEncoder encode,
                           const TextLineOptions& options = {});
 

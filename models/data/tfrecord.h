@@ -48,8 +48,8 @@ struct TfRecordOptions {
 ///
 /// Reading the data set throws InputError if the checksum of a record's data is wrong, if the data are not an example,
 /// and if a feature is missing or has another type or number of values. It also throws InputError for an image that
-/// cannot be decoded or has another size. Any error of `transform` passes through: a lockstep::Error keeps its type,
-/// any other exception is nested in an InputError.
+/// cannot be decoded or has another size. It also passes on the errors of `transform`: a lockstep::Error keeps its
+/// type, any other exception is nested in an InputError.
 Dataset tfrecord_dataset(const std::vector<std::filesystem::path>& files, const TfRecordOptions& options);
 
 /// The features of the first record of TFRecord files, sorted by name, as tfrecord_dataset can read them. The shape of

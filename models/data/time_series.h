@@ -19,9 +19,9 @@ struct TimeSeriesOptions {
 /// Makes windows of a time series, like Keras' function of this name. Window i begins at step p = start_index + i *
 /// sequence_stride: its x (sequence_length, ...) is data[p + j * sampling_rate] for j in [0, sequence_length), and its
 /// y is targets[p]. If `targets` is undefined, there is no y; otherwise windows with p beyond the targets are left out.
-/// Windows with a sampling rate of 1 are views of the data. Throws InvalidArgument unless data (steps, ...) and targets
-/// (steps, ...) are dense and in host memory, sequence_length, sequence_stride and sampling_rate are at least 1, and 0
-/// <= start_index <= end_index <= number of steps.
+/// Windows with a sampling rate of 1 are views of the data. Throws InvalidArgument if data (steps, ...) or targets
+/// (steps, ...) are not dense or not in host memory. Also throws it unless sequence_length, sequence_stride and
+/// sampling_rate are at least 1 and 0 <= start_index <= end_index <= number of steps.
 Dataset timeseries_dataset_from_array(const Tensor& data, const Tensor& targets, std::int64_t sequence_length,
                                       const TimeSeriesOptions& options = {});
 

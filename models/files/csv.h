@@ -24,9 +24,9 @@ class CsvRecords {
       : text_(text), separator_(separator), next_line_(first_line) {}
 
   /// Reads the next record and returns its number of fields, 0 at the end of the text. Skips lines without separators
-  /// that contain nothing but spaces and tabs. Writes as many fields to `fields` as it has room for; they are valid
-  /// until release() or a call with empty `fields`. Throws InputError, naming the record's first line, for a quotation
-  /// mark that is not closed.
+  /// that contain nothing but spaces and tabs. Writes the first fields of the record to `fields`, as many as fit; they
+  /// are valid until release() or a call with empty `fields`. Throws InputError, naming the record's first line, for a
+  /// quotation mark that is not closed.
   std::size_t next(std::span<std::string_view> fields);
   /// Like next(), but returns copies of all fields of the record; none at the end.
   std::vector<std::string> next_copied();

@@ -20,8 +20,8 @@ namespace lockstep::libtorch {
 /// final gradients is exchanged while backward computes the others. If one backward passes through several modules, the
 /// first module's gradients are exchanged during backward, and the other modules' gradients at the end of backward.
 ///
-/// Gradients that all replicas have before backward, e.g. the sums of an earlier backward, are part of the result once:
-/// the first replica keeps them, and the others drop them before libtorch adds to them.
+/// Gradients that all replicas have before backward, e.g. the sums of an earlier backward, count once in the result:
+/// the first replica keeps them, and the other replicas drop theirs before libtorch adds to them.
 class GradientSums : public std::enable_shared_from_this<GradientSums> {
   /// One parameter of one replica.
   struct Parameter {

@@ -9,9 +9,9 @@
 
 namespace lockstep::libtorch {
 
-/// The calling thread's replica of `strategy`; outside replicas, 0 if this process has only one replica. In a replica,
-/// lets libtorch's ops use the replica's share of the cores. Throws LogicError in a replica of another strategy, and
-/// outside replicas if this process has several.
+/// The index of the calling thread's replica of `strategy`; outside replicas, 0 if this process has only one replica.
+/// In a replica, lets libtorch's ops use the replica's share of the cores. Throws LogicError in a replica of another
+/// strategy, and outside replicas if this process has several.
 int replica_here(const Strategy& strategy);
 
 /// An object for each replica of this process, such as a libtorch optimizer or learning rate scheduler. A handle:

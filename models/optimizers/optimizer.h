@@ -27,8 +27,8 @@ struct OptimizerOptions {
   double clipvalue = 0;        ///< clips each element of the gradients to [-clipvalue, clipvalue]
   double clipnorm = 0;         ///< maximum norm of each variable's gradient; larger gradients are scaled down
   double global_clipnorm = 0;  ///< maximum norm of all gradients together
-  /// Clips like Keras 3, which clips the gradient of each replica in each step before any sum, so that the limit of an
-  /// update grows with the number of replicas. Gradients of embedding tables are then exchanged as dense tensors.
+  /// Clips each replica's gradient in each step before any sum, as Keras 3 does. The limit of an update then grows with
+  /// the number of replicas. Gradients of embedding tables are then exchanged as dense tensors.
   bool clip_before_aggregate = false;
 
   /// Whether the replicas' gradients are summed. If false, each replica updates its own copy of the variables with its

@@ -8,9 +8,9 @@
 namespace lockstep {
 
 /// Options of load_weights. With Keras' skip_mismatch or by_name, weights that do not fit are skipped with a warning
-/// instead of an InputError. Legacy `.h5` and `.safetensors` files skip only the weights whose shape differs from the
-/// model's. In `.weights.h5` and `.keras` files, the weights after such a weight in its group are also skipped; a layer
-/// has one group, an attention layer one group for each of its inner layers.
+/// instead of an InputError. In legacy `.h5` and `.safetensors` files, only weights whose shape differs from the
+/// model's are skipped. In `.weights.h5` and `.keras` files, the weights after such a weight in its group are also
+/// skipped. A layer has one group; an attention layer has one group for each of its inner layers.
 struct LoadWeightsOptions {
   /// Skips weights whose shape differs, layers whose number of weights differs, and layers that the file or the model
   /// lacks. As in Keras, legacy `.h5` files must have as many layers with weights as the model, unless by_name is set,

@@ -42,10 +42,10 @@ Layer make_custom_layer(LayerConfig& config) {
 
 }  // namespace detail
 
-/// Keras' register_keras_serializable: makes save_model write and load_model read objects of the class T, which is
-/// derived from LayerImpl, Layer, Loss, Metric or Optimizer. Files name the class "package>name"; `name` is by default
-/// the class_name. Keras opens such a file if a Python class is registered under the same name and has the same
-/// options and the same order of weights; an optimizer must also have the same slots.
+/// Keras' register_keras_serializable: makes save_model and load_model support objects of the class T, which is derived
+/// from LayerImpl, Layer, Loss, Metric or Optimizer. Files name the class "package>name"; `name` is by default the
+/// class_name. Keras opens such a file if a Python class is registered under the same name and has the same options and
+/// the same order of weights; an optimizer must also have the same slots.
 ///
 /// `class_name` must equal the name that T's objects report: LayerImpl::class_name() for a layer, `config.class_name`
 /// for a loss or metric, and `Optimizer::Rule::config().class_name` for an optimizer. It must also be the name of the

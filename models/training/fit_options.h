@@ -19,9 +19,9 @@ inline constexpr std::int64_t default_batch_size = 32;
 /// Model::fit's options, with Keras' names.
 struct FitOptions {
   ///@{
-  /// For tensors only: the number of examples in a global batch, by default 32, and whether each epoch shuffles the
-  /// examples. A data set has stages for both, Dataset::batch and Dataset::shuffle; with a data set, fit() throws
-  /// InvalidArgument for a batch_size.
+  /// For tensors only. batch_size is the number of examples in a global batch, by default 32; shuffle is whether each
+  /// epoch shuffles the examples. For a data set, use Dataset::batch and Dataset::shuffle instead; fit() then throws
+  /// InvalidArgument if batch_size is given.
   std::optional<std::int64_t> batch_size{};
   bool shuffle = true;
   ///@}

@@ -63,12 +63,12 @@ class Model {
   /// (LayerImpl::add_loss) and the regularizers' penalties; if there are neither, training throws InvalidArgument. Data
   /// need targets only for losses and metrics.
   ///
-  /// `steps` replace Keras' train_step, test_step or both. With a train_step, fit() and train_on_batch() log the values
-  /// that it returns, and `outputs` are for evaluation only. Without `outputs` and without a test_step, evaluate() and
-  /// validation then throw LogicError. A train_step may use other models and optimizers, too. Checkpoints, backups,
-  /// learning rate schedules and averages of variables that fit() and its callbacks make cover only this model and
-  /// `optimizer`; the program must save other models and optimizers itself. save() writes a model with a train_step as
-  /// not compiled, and logs a warning if the optimizer has made steps; backups contain the optimizer's state. With a
+  /// `steps` replace Keras' train_step, test_step or both. With a train_step, the logs of fit() and train_on_batch()
+  /// have the values that it returns, and `outputs` are for evaluation only: without `outputs` and without a test_step,
+  /// evaluate() and validation throw LogicError. A train_step may use other models and optimizers, too. Checkpoints,
+  /// backups, learning rate schedules and averages of variables that fit() and its callbacks make cover only this model
+  /// and `optimizer`; the program must save other models and optimizers itself. save() writes a model with a train_step
+  /// as not compiled, and logs a warning if the optimizer has made steps; backups contain the optimizer's state. With a
   /// train_step, `cuda_graphs` has no effect except a warning.
   void compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics = {},
                const std::vector<Metric>& weighted_metrics = {});
@@ -102,9 +102,9 @@ class Model {
   /// and Aggregation::mean, such as batch normalization's statistics, have the mean of the replicas' values on all
   /// replicas; these two callbacks still see each replica's own values. The same holds for fit's validation and for
   /// predict. Throws LogicError before compile, inside a replica and in the scope of another strategy. Throws
-  /// InvalidArgument for an empty data set, and for an endless data set if EvaluateOptions::steps is not given. If any
-  /// output has a loss or metric, also throws it for a data set that lacks a target for an output. A generator of
-  /// unknown size must end.
+  /// InvalidArgument for an empty data set, and for an endless data set if EvaluateOptions::steps is not given, and for
+  /// invalid options. If any output has a loss or metric, also throws it for a data set that lacks a target for an
+  /// output. A generator of unknown size must end.
   Logs evaluate(const Dataset& batches, const EvaluateOptions& options = {}) const;
   ///@{
   /// Evaluates tensors, in batches of EvaluateOptions::batch_size. Also throws the errors of Dataset::from_tensors.
@@ -115,8 +115,8 @@ class Model {
   ///@}
   /// The outputs for all examples, in the order of the data set, in memory of their own; floating-point numbers are f32
   /// under every dtype policy. Throws InvalidArgument for an empty data set, and for an endless data set if
-  /// EvaluateOptions::steps is not given. Throws LogicError for a model with several outputs, inside a replica and in
-  /// the scope of another strategy.
+  /// EvaluateOptions::steps is not given, and for invalid options. Throws LogicError for a model with several outputs,
+  /// inside a replica and in the scope of another strategy.
   Tensor predict(const Dataset& batches, const EvaluateOptions& options = {}) const;
   ///@{
   /// Outputs for the rows of the inputs, in batches of EvaluateOptions::batch_size. Also throws the errors of
@@ -168,7 +168,7 @@ class Model {
   ///@}
   ///@{
   /// The input and output symbols given to the constructor. Like Layer::output of the model's layers, they can be
-  /// inputs and outputs of further models, which share layers and weights with this one.
+  /// inputs and outputs of further models, which share layers and weights with this model.
   const std::vector<Symbol>& inputs() const { return network().input_symbols(); }
   const std::vector<Symbol>& outputs() const { return network().output_symbols(); }
   ///@}

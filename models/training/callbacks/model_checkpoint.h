@@ -34,8 +34,8 @@ class ModelCheckpoint final : public Callback {
   /// errors of Model::check_can_be_saved.
   void on_train_begin(Model& model) override;
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
-  /// on_train_batch_end and on_epoch_end throw InvalidArgument if the path names a value that is missing, and
-  /// InputError if the folder or the file cannot be written.
+  /// on_train_batch_end and on_epoch_end throw InvalidArgument if `filepath` has an invalid field or names a value that
+  /// is missing, and InputError if the folder or the file cannot be written.
   void on_train_batch_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   CallbackState state() const override;
