@@ -32,7 +32,7 @@ struct CsvOptions {
   /// all its values. A column with missing values is never an integer column: its whole numbers become f32, which is
   /// exact up to 2^24.
   std::map<std::string, CsvType> types{};
-  /// The texts of missing values; by default those of pandas.
+  /// The texts of missing values; by default the texts that pandas uses.
   std::vector<std::string> na_values{"",     "#N/A",   "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN", "-NaN",
                                      "-nan", "1.#IND", "1.#QNAN",  "<NA>", "N/A",     "NA",       "NULL",
                                      "NaN",  "None",   "n/a",      "nan",  "null"};

@@ -33,7 +33,7 @@ Dataset text_line_dataset(const std::vector<std::filesystem::path>& files, LineE
                           const TextLineOptions& options = {});
 
 /// A transform for Dataset::map over windows of ids: x becomes the window (n + 1, ...) without its last step, and y the
-/// same window without its first step, so that a language model learns to predict the next id at each step. Throws
+/// same window without its first step. From these, a language model learns to predict the next id at each step. Throws
 /// InvalidArgument for windows of fewer than two steps.
 /// timeseries_dataset_from_array(ids, {}, n + 1, {.sequence_stride = n}).map(split_input_target) has consecutive
 /// windows of n steps.

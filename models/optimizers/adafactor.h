@@ -18,9 +18,9 @@ struct AdafactorOptions {
 };
 
 /// The optimizer Adafactor (Shazeer and Stern 2018), equivalent to keras.optimizers.Adafactor. A variable moves against
-/// its gradient divided by the square root of a moving average of squared gradients, and its step size is proportional
-/// to the variable's root mean square. For a variable with at least two axes, the average is computed from averages
-/// along each of the last two axes.
+/// its gradient, divided by the square root of a moving average of squared gradients. The step size is proportional to
+/// the variable's root mean square. For a variable with at least two axes, the average is computed from averages along
+/// each of the last two axes.
 struct Adafactor : Optimizer {
   /// Throws InvalidArgument for an option outside its range.
   explicit Adafactor(const AdafactorOptions& options = {}, const OptimizerOptions& common = {});

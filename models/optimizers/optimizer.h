@@ -22,7 +22,7 @@ struct OptimizerOptions {
   /// Variables whose names contain one of these strings do not decay, e.g. {"bias", "gamma", "beta"}.
   std::vector<std::string> exclude_from_weight_decay{};
 
-  // At most one of the next three options can be set, to a finite number. They clip the gradient of the global batch,
+  // At most one of the next three options can be set; it must be finite. They clip the gradient of the global batch,
   // which is the sum over the replicas, unless clip_before_aggregate is set or aggregate is false.
   double clipvalue = 0;        ///< clips each element of the gradients to [-clipvalue, clipvalue]
   double clipnorm = 0;         ///< maximum norm of each variable's gradient; larger gradients are scaled down
@@ -78,13 +78,13 @@ class Optimizer {
   /// IndexedSlices. Call it in every replica, or outside all strategies. Throws the same errors as `minimize`.
   void build(const std::vector<Variable>& variables) const;
   /// Computes the gradients of `loss`, this replica's share of the global loss, sums them over the replicas and applies
-  /// them to every copy of the variables. Consumes the tape. Call it in every replica, or outside all strategies. If,
-  /// in the first step, a replica's tape uses a variable only to look up rows, the variable's gradient is exchanged as
-  /// IndexedSlices in all steps, except with Lamb, Muon, Adafactor, clipping by a norm, clip_before_aggregate or
-  /// aggregate = false, which need dense gradients. A replica that does not use a variable adds nothing to its
-  /// gradient. Throws InvalidArgument if `variables` is empty or differs from the variables of the first step, if
-  /// replicas pass them in different orders, and if no replica has any gradient. Throws LogicError under another
-  /// strategy than in the first step.
+  /// them to every copy of the variables. Consumes the tape. Call it in every replica, or outside all strategies. If a
+  /// replica's tape uses a variable only to look up rows in the first step, all steps exchange the variable's gradient
+  /// as IndexedSlices. They exchange it as a dense tensor with Lamb, Muon, Adafactor, clipping by a norm,
+  /// clip_before_aggregate and aggregate = false. A replica that does not use a variable adds nothing to its gradient.
+  /// Throws InvalidArgument if `variables` is empty or differs from the variables of the first step, if replicas pass
+  /// them in different orders, and if no replica has any gradient. Throws LogicError under another strategy than in the
+  /// first step.
   void minimize(GradientTape& tape, const Tensor& loss, const std::vector<Variable>& variables) const;
   ///@{
   /// Like `minimize`, but with given gradients, one for each variable; an undefined gradient counts as 0.

@@ -41,7 +41,7 @@ Optimizer optimizer_from_config(const OptimizerConfig& config);
 /// AdamW. Throws InvalidArgument, naming `class_name`, if `common` already has a weight decay.
 OptimizerOptions with_own_decay(const char* class_name, OptimizerOptions common, double weight_decay);
 
-/// Reads the options of a rule; those that the configuration lacks have their defaults. Throws the same errors as
+/// Reads the options of a rule; options that the configuration lacks keep their defaults. Throws the same errors as
 /// Options::describe and check_all_read().
 template <class Options>
 requires requires(Options options, OptionVisitor& visitor, const OptimizerConfig& config) {

@@ -17,7 +17,7 @@ namespace lockstep {
 bool holds_legacy_weights(const hdf5::Reader& file);
 
 /// Reads the weights of a network from the file's layers with weights, which are matched in order, or by name if the
-/// options say so. In a file of an old multi_gpu_model, these are the layers of the one model that all replicas ran.
+/// options say so. From a file of an old multi_gpu_model, it reads the layers of the one model that all replicas ran.
 /// Throws InputError if a weight does not fit and the options do not skip it. As in Keras, skip_mismatch without
 /// by_name does not skip layers that the file or the model lacks.
 WeightValues read_legacy_weights(const hdf5::Reader& file, const Network& network,

@@ -41,7 +41,7 @@ using StepValues = std::map<std::string, StepValue>;
 /// function, so they would keep each other alive.
 using StepFunction = std::function<StepValues(const Model& model, const Batch& batch, std::int64_t global_size)>;
 
-/// Steps that replace those of Model::fit and Model::evaluate.
+/// Steps that replace the steps of Model::fit and Model::evaluate.
 struct CustomSteps {
   /// Keras' train_step: computes the losses and their gradients, and updates variables. StepReport::loss is the value
   /// "loss", or 0 if there is none. fit() adds neither the regularizers' penalties nor AddedLosses to it.

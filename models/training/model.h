@@ -172,7 +172,7 @@ class Model {
   const std::vector<Symbol>& inputs() const { return network().input_symbols(); }
   const std::vector<Symbol>& outputs() const { return network().output_symbols(); }
   ///@}
-  /// Calls LayerImpl::set_trainable of all layers, including those of models inside this one. Compile again before
+  /// Calls LayerImpl::set_trainable of all layers, including the layers of models inside this one. Compile again before
   /// fit().
   void set_trainable(bool trainable);
   /// The compiled optimizer. Throws LogicError before compile.
@@ -198,7 +198,7 @@ class Model {
   /// Copies of all variables' values, in the order of variables().
   std::vector<Tensor> get_weights() const;
   /// Sets all variables, in the order of variables(). Throws InvalidArgument, and changes nothing, if the number,
-  /// shapes or dtypes of `weights` are not those of the variables.
+  /// shapes or dtypes of `weights` do not match the variables.
   void set_weights(const std::vector<Tensor>& weights) const;
   /// Saves the whole model; same as save_model().
   void save(const std::string& path) const;

@@ -13,20 +13,20 @@
 namespace lockstep {
 
 /// Writes the model in the format of the extension, as Keras does: `.keras` is Keras 3's format, `.h5` and `.hdf5` are
-/// the legacy one. The file is written completely or not at all. Every worker must call save_model; the chief writes.
-/// Keras' load_model can read the file, so all classes must be Keras' own or registered (register_keras_serializable)
-/// here and in Keras. A model trained by several replicas is saved as one model, and a ParallelModel as its template. A
-/// nested model is stored as a model. However, if a layer or a nested model belongs to several models, all layers are
-/// stored as layers of the outer model; layers on which no output depends are then left out. A compiled model is saved
-/// with its losses and metrics and with its optimizer's options, learning rate, steps and state for each variable, so
-/// that training can resume here and in Keras. A loss or metric without a config is saved by name, and Keras needs it
-/// in custom_objects; a custom schedule is saved as the learning rate of the next step. Gradients accumulated for the
-/// next update are not saved, and test_step is not saved either. If layers have been frozen or unfrozen since
-/// compile(), the optimizer's state is left out, with a warning. A model with a train_step (CustomSteps) is saved as
-/// not compiled. Throws InputError, which names the path and the reason, if the file cannot be written. Throws
-/// InvalidArgument for an extension other than these three, for an optimizer that has trained variables other than this
-/// model's, for a weight that is not f32 and for a name that is not UTF-8. Throws Unsupported, naming the object, for
-/// an object of a class that is not registered. Throws LogicError inside a replica.
+/// Keras' legacy format. The file is written completely or not at all. Every worker must call save_model; the chief
+/// writes. Keras' load_model can read the file, so all classes must be Keras' own or registered
+/// (register_keras_serializable) here and in Keras. A model trained by several replicas is saved as one model, and a
+/// ParallelModel as its template. A nested model is stored as a model. However, if a layer or a nested model belongs to
+/// several models, all layers are stored as layers of the outer model; layers on which no output depends are then left
+/// out. A compiled model is saved with its losses and metrics and with its optimizer's options, learning rate, steps
+/// and state for each variable, so that training can resume here and in Keras. A loss or metric without a config is
+/// saved by name, and Keras needs it in custom_objects; a custom schedule is saved as the learning rate of the next
+/// step. Gradients accumulated for the next update are not saved, and test_step is not saved either. If layers have
+/// been frozen or unfrozen since compile(), the optimizer's state is left out, with a warning. A model with a
+/// train_step (CustomSteps) is saved as not compiled. Throws InputError, which names the path and the reason, if the
+/// file cannot be written. Throws InvalidArgument for an extension other than these three, for an optimizer that has
+/// trained variables other than this model's, for a weight that is not f32 and for a name that is not UTF-8. Throws
+/// Unsupported, naming the object, for an object of a class that is not registered. Throws LogicError inside a replica.
 void save_model(const Model& model, const std::string& path);
 
 /// Options of load_model that add to the file's contents or replace them.

@@ -32,7 +32,7 @@ class Model::State {
   const Compiled& require_compiled(const char* caller) const;
   /// Same as above; also throws LogicError if compile() was given neither outputs nor a test_step.
   const Compiled& require_evaluation(const char* caller) const;
-  /// Throws LogicError, naming `caller`, if the trainable variables are no longer those of `then`.
+  /// Throws LogicError, naming `caller`, if other variables are trainable now than in `then`.
   void require_trainable_as_in(const Compiled& then, const char* caller) const;
   /// Throws LogicError, naming `caller`, in the scope of a strategy that is not the model's.
   void require_own_scope(const char* caller) const;

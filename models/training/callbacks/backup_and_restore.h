@@ -16,13 +16,13 @@ struct BackupAndRestoreOptions {
   bool save_when_stopped = false;
 };
 
-/// Keeps a backup of the run in a folder. The same program, run again after it was killed or stopped, resumes from the
-/// backup, with results that are bit-identical to those of an uninterrupted run. The backup has the weights (of each
-/// replica where they differ), the optimizer's state, the state of the random number generators, the callbacks' states,
-/// the position in the data and the history. It has neither gradients accumulated for the next update nor the states of
-/// `stateful` layers; results of runs that use these can differ. It is written completely or not at all, after
-/// on_train_batch_end or on_epoch_end of all callbacks. A run may resume with another number of replicas, but results
-/// are then not bit-identical.
+/// Keeps a backup of the run in a folder. If the same program runs again after it was killed or stopped, it resumes
+/// from the backup, and its results are bit-identical to the results of an uninterrupted run. The backup has the
+/// weights (of each replica where they differ), the optimizer's state, the state of the random number generators, the
+/// callbacks' states, the position in the data and the history. It has neither gradients accumulated for the next
+/// update nor the states of `stateful` layers; results of runs that use these can differ. It is written completely or
+/// not at all, after on_train_batch_end or on_epoch_end of all callbacks. A run may resume with another number of
+/// replicas, but results are then not bit-identical.
 class BackupAndRestore final : public Callback {
  public:
   /// Creates `backup_dir` when needed; no other run may use it. Throws InvalidArgument for an empty `backup_dir` and
