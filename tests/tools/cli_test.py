@@ -685,6 +685,19 @@ class Checkpoint(Case):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(f"--seed {seed[-1] if seed else 0}: the run to resume has the seed 3; use that one", done.stderr)
 
+    def test_a_run_killed_while_it_wrote_its_first_backup_begins_anew(self):
+        start, run_folder = self.path / "start.weights.h5", self.path / "run"
+        self.succeed("train", *TINY, "--learning-rate", "0.5", "--save", start)
+        (run_folder / "backup").mkdir(parents=True)
+        (run_folder / "backup" / "state-1-2.h5").write_text("half a fi")
+        arguments = ["train", *TINY, "--weights", start]
+        done = self.succeed(*arguments, "--checkpoint", run_folder, "--resume", "--save", self.path / "again.weights.h5")
+        self.assertIn(f"--resume: {run_folder} has no backup; training starts from the beginning", done.stderr)
+        self.assertNotIn("is not read", done.stderr)
+        self.succeed(*arguments, "--save", self.path / "straight.weights.h5")
+        self.assertEqual((self.path / "again.weights.h5").read_bytes(),
+                         (self.path / "straight.weights.h5").read_bytes())
+
     def test_resume_needs_a_checkpoint(self):
         self.refuse("train", *TINY, "--resume", says="--checkpoint")
 

@@ -2,10 +2,10 @@
 
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
 #include <sstream>
 #include <utility>
 
+#include <lockstep/models/training/callbacks/backup_folder.h>
 #include <lockstep/runtime/core/parse_number.h>
 
 #include "gnuplot.h"
@@ -14,10 +14,7 @@
 
 namespace lockstep::cli {
 
-bool TrainOptions::has_backup() const {
-  std::error_code error;  // of a folder that cannot be read, which reading the backup reports
-  return std::filesystem::is_directory(backup_folder(), error) && !std::filesystem::is_empty(backup_folder(), error);
-}
+bool TrainOptions::has_backup() const { return BackupFolder(backup_folder()).has_backup(); }
 
 std::vector<std::string> TrainOptions::trained_files() const {
   std::vector<std::string> files{model};

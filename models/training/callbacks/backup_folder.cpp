@@ -1,5 +1,7 @@
 #include "lockstep/models/training/callbacks/backup_folder.h"
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -155,6 +157,11 @@ class Contents {
 
 }  // namespace
 
+bool BackupFolder::has_backup() const {
+  std::error_code error;  // of a folder that cannot be read, which writing the next backup reports
+  return std::filesystem::exists(metadata(), error);
+}
+
 void BackupFolder::write(const Model& model, const TrainingProgress& progress) const {
   const OptimizerState optimizer = model.optimizer().state();
   const auto bytes = static_cast<std::size_t>(model.count_params()) * sizeof(float);
@@ -195,7 +202,7 @@ void BackupFolder::read(Model& model, TrainingProgress& progress) const {
     workers->agree(saved_state_place,
                    fmt::format("{} has to be one folder for all workers; what they see in it is", path_.string()),
                    text.empty() ? "nothing" : fmt::format("a backup of hash {:x}", std::hash<std::string>()(text)));
-  if (text.empty()) return;
+  if (!has_backup()) return;
   try {
     const Json json = Json::parse(text);
     const hdf5::Reader file((path_ / json.at("state").get<std::string>()).string());
@@ -207,6 +214,9 @@ void BackupFolder::read(Model& model, TrainingProgress& progress) const {
 
 std::string BackupFolder::read_metadata() const {
   std::ifstream file(metadata());
+  const int reason = errno;
+  require<InputError>(file.is_open() || !has_backup(), "{}: cannot be read: {}", metadata().string(),
+                      std::strerror(reason));
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
