@@ -204,6 +204,17 @@ class Refuse(Case):
     def test_workers_of_other_numbers_of_replicas(self):
         self.refuse(self.with_options(["--replicas", "2"], []), "number of replicas", "worker 1")
 
+    def test_a_backup_that_only_some_workers_see(self):
+        (self.path / "run0" / "backup").mkdir(parents=True)
+        (self.path / "run0" / "backup" / "training_metadata.json").touch()
+        weights = self.path / "w.weights.h5"
+        weights.touch()
+        for given in [], ["--weights", weights]:
+            done = self.with_options(*(["--resume", "--checkpoint", self.path / name, *given]
+                                       for name in ("run0", "run1")))
+            self.refuse(done, f"--checkpoint {self.path}/run", "must be one folder for all workers",
+                        "a backup on worker 0 (host ", "no backup on worker 1 (host ")
+
     def test_a_tf_config_of_more_workers_than_were_started(self):
         config = json.dumps({"cluster": {"worker": ["a:1", "b:1", "c:1"]}, "task": {"type": "worker", "index": 0}})
         done = self.run_workers(command(2, options=["-x", "TF_CONFIG"]), {"TF_CONFIG": config})

@@ -15,6 +15,7 @@
 #include <lockstep/models/training/callbacks/tensorboard.h>
 #include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/runtime/core/logging.h>
+#include <lockstep/strategy/comm/cluster/cluster.h>
 
 #include "history_plot.h"
 #include "interrupt.h"
@@ -35,6 +36,21 @@ nlohmann::ordered_json history_json(const History& history, const RunRecord& rec
   result["time_to_first_step_s"] = record.time_to_first_step_s();
   result["peak_memory_mb"] = peak_memory_mb();
   return result;
+}
+
+/// Whether the run continues from a backup. A collective: throws InvalidArgument on all workers if only some of them
+/// have --resume or see the backup.
+bool resumes_run(const TrainOptions& options, const Strategy& strategy) {
+  const bool resumes = options.resume && options.has_backup();
+  if (Cluster* const workers = strategy.state()->cluster()) {
+    constexpr const char* place = "the start of the run";
+    workers->agree(place, "--resume is", options.resume ? "given" : "not given");
+    workers->agree(
+        place,
+        fmt::format("--checkpoint {} must be one folder for all workers; what they see in it is", options.checkpoint),
+        resumes ? "a backup" : "no backup");
+  }
+  return resumes;
 }
 
 /// The value to minimize: its lowest value marks the best epoch.
@@ -191,9 +207,10 @@ bool has_gpus(const std::vector<LogicalDevice>& devices) {
 int run(TrainOptions options) {
   options.check();
   const Strategy strategy = options.replicas.make_strategy();
+  const bool resumes = resumes_run(options, strategy);
   const int replicas = options.replicas.replicas_of(strategy);
   if (options.data.batch_size == 0) options.data.batch_size = std::int64_t{64} * replicas;
-  options.data.trained_files = options.trained_files();
+  options.data.trained_files = options.trained_files(resumes);
   auto [model, data, optimizer_problem] = make_model_and_data(
       options.model, {.seed = options.data.seed, .dropout = options.dropout, .dtype_policy = options.dtype_policy},
       options.data, options.replicas, strategy, Compiled::for_training, options.compiled);
@@ -205,7 +222,6 @@ int run(TrainOptions options) {
           data.name);
   const Optimizer optimizer = compile(options, model, optimizer_problem);
   const ClassWeight weights = class_weight(options, data, model);
-  const bool resumes = options.resume && options.has_backup();
   if (!options.weights.empty() && !resumes) model.load_weights(options.weights);
 
   const std::string what =

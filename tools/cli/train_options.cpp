@@ -16,10 +16,10 @@ namespace lockstep::cli {
 
 bool TrainOptions::has_backup() const { return BackupFolder(backup_folder()).has_backup(); }
 
-std::vector<std::string> TrainOptions::trained_files() const {
+std::vector<std::string> TrainOptions::trained_files(bool resumes) const {
   std::vector<std::string> files{model};
   if (!weights.empty()) files.insert(files.begin(), weights);
-  if (resume && has_backup()) files.insert(files.begin(), last_weights());
+  if (resumes) files.insert(files.begin(), last_weights());
   return files;
 }
 

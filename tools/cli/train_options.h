@@ -44,8 +44,9 @@ struct TrainOptions {
   std::string best_weights() const { return checkpoint + "/best.weights.h5"; }
   std::string last_weights() const { return checkpoint + "/last.weights.h5"; }
   ///@}
-  /// The files that the model and its weights are read from; the latest weights are first.
-  std::vector<std::string> trained_files() const;
+  /// The files that the model and its weights are read from, by a run that `resumes` also those of --checkpoint; the
+  /// latest weights are first.
+  std::vector<std::string> trained_files(bool resumes) const;
   /// The folder with the backup that --resume continues from.
   std::string backup_folder() const { return checkpoint + "/backup"; }
   /// Whether the folder has a backup.
