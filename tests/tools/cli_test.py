@@ -318,6 +318,33 @@ class BadOutput(Case):
         self.assertEqual(done.returncode, 0)
         self.assertTrue(weights.exists())
 
+    def with_gnuplot(self, script, *arguments):
+        """Runs the program with a shell script in the place of gnuplot."""
+        gnuplot = self.path / "bin" / "gnuplot"
+        gnuplot.parent.mkdir(exist_ok=True)
+        gnuplot.write_text(f"#!/bin/sh\n{script}\n")
+        gnuplot.chmod(0o755)
+        return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=500,
+                              env={**os.environ, "PATH": f"{gnuplot.parent}:{os.environ['PATH']}"})
+
+    def test_a_plot_that_fails_keeps_no_other_output_from_being_written(self):
+        plot = self.path / "p.png"
+        names = {"--save": "w.weights.h5", "--history": "h.json", "--trace": "t.json"}
+        outputs = [part for option, name in names.items() for part in (option, self.path / name)]
+        done = self.with_gnuplot("cat > /dev/null; exit 3", "train", *TINY, "--plot", plot, "--json", *outputs)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(json.loads((self.path / "h.json").read_text()), json.loads(done.stdout))
+        self.assertIn("traceEvents", json.loads((self.path / "t.json").read_text()))
+        lines = done.stderr.splitlines()
+        self.assertTrue(lines[-1].startswith(f"lockstep: --plot {plot}: gnuplot could not write it"), done.stderr)
+        self.assertEqual([line.split(":")[0] for line in lines[-4:-1]], [f"wrote {self.path / name}" for name in names.values()])
+        self.assertFalse(plot.exists())
+        scaling = self.with_gnuplot("cat > /dev/null; exit 3", "scaling", "--model", "siamese-lstm", "--replicas", "2",
+                                    "--batch-per-replica", "2", "--rounds", "1", "--steps", "1", "--warmup", "0", "--plot",
+                                    plot, "--json")
+        self.assertEqual(scaling.returncode, 2, scaling.stderr)
+        self.assertEqual(len(json.loads(scaling.stdout)["weak"]), 4)
+
     def test_found_before_training(self):
         for option, name in [("--history", "h.json"), ("--step-log", "s.jsonl"), ("--plot", "p.png"), ("--save", "w.weights.h5"),
                              ("--trace", "t.json")]:
@@ -619,8 +646,9 @@ class Checkpoint(Case):
         # Two replicas run two sequences in each of sixteen steps, in one process or the other.
         self.assertEqual(sum(event["name"] == "lstm" for event in events), 64)
         self.assertEqual({event["pid"] for event in events}, {0, 1})
-        self.succeed(*train, "--resume")
+        again = self.succeed(*train, "--resume")
         self.assertEqual(json.loads((self.path / "t.json").read_text())["traceEvents"], events, "a run that is complete")
+        self.assertNotIn("t.json", again.stderr)
 
     def test_a_resumed_run_keeps_what_other_programs_wrote(self):
         train = ["train", *TINY, "--checkpoint", self.path / "run"]

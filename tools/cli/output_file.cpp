@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/logging.h>
 
 namespace lockstep::cli {
 namespace fs = std::filesystem;
@@ -53,6 +54,19 @@ void require_distinct(const std::vector<std::pair<std::string, std::string>>& ou
     const auto [other, is_new] = options.emplace(error ? fs::path(path) : file, option);
     require(is_new, "{} {}: is also the file of {}; give each a name of its own", option, path, other->second);
   }
+}
+
+bool OutputWriter::write(const std::function<void()>& write) try {
+  write();
+  return true;
+} catch (...) {
+  errors_.push_back(std::current_exception());
+  return false;
+}
+
+void OutputWriter::finish() const {
+  for (std::size_t i = 1; i < errors_.size(); ++i) print_message("lockstep: {}\n", message_of(errors_[i]));
+  if (!errors_.empty()) std::rethrow_exception(errors_.front());
 }
 
 }  // namespace lockstep::cli

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <exception>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,5 +25,17 @@ void require_no_data(const std::string& path, const std::string& option, const s
 /// Throws InvalidArgument, naming both options, if two of the outputs, pairs of an option and its path, are one file.
 /// An empty path is no output; a device such as /dev/null can be the output of several options.
 void require_distinct(const std::vector<std::pair<std::string, std::string>>& outputs);
+
+/// Writes outputs one after another, also those that follow one that fails.
+class OutputWriter {
+ public:
+  /// Calls `write` and keeps the exception that it throws. Returns whether it has thrown none.
+  bool write(const std::function<void()>& write);
+  /// Throws the first exception of `write`, if any; prints the messages of the others.
+  void finish() const;
+
+ private:
+  std::vector<std::exception_ptr> errors_{};
+};
 
 }  // namespace lockstep::cli

@@ -11,6 +11,7 @@
 #include <lockstep/runtime/device/registry.h>
 
 #include "gnuplot.h"
+#include "output_file.h"
 #include "scaling_plot.h"
 #include "wrapped_text.h"
 
@@ -47,6 +48,17 @@ nlohmann::ordered_json rows_json(const std::vector<ScalingRow>& rows) {
          {"ideal", row.ideal},
          {"efficiency", row.efficiency()}});
   return result;
+}
+
+nlohmann::ordered_json as_json(const ScalingOptions& options, const Scaling& scaling) {
+  const ScalingPlan& plan = options.plan;
+  return {{"model", options.model},
+          {"precision", name(plan.dtype_policy.value_or(DTypePolicy::float32))},
+          {"device", device_text(plan.devices)},
+          {"rounds", plan.rounds},
+          {"steps", plan.run.steps},
+          {"weak", rows_json(scaling.weak)},
+          {"strong", rows_json(scaling.strong)}};
 }
 
 void print_rows(const char* title, const std::vector<ScalingRow>& rows) {
@@ -90,19 +102,12 @@ int run(ScalingOptions options) {
   });
   if (terminal) print_message("\r\x1b[K");
   print_for_people(options, scaling);
-  if (!options.plot.empty())
-    plot_scaling(options.plot,
-                 fmt::format("{}, {} to {}", options.model, plan.devices.front().name(), plan.devices.back().name()),
-                 scaling);
-  if (options.json)
-    fmt::print("{}\n", nlohmann::ordered_json({{"model", options.model},
-                                               {"precision", name(plan.dtype_policy.value_or(DTypePolicy::float32))},
-                                               {"device", device_text(plan.devices)},
-                                               {"rounds", plan.rounds},
-                                               {"steps", plan.run.steps},
-                                               {"weak", rows_json(scaling.weak)},
-                                               {"strong", rows_json(scaling.strong)}})
-                           .dump());
+  OutputWriter writer;
+  if (options.json) writer.write([&] { fmt::print("{}\n", as_json(options, scaling).dump()); });
+  const std::string title =
+      fmt::format("{}, {} to {}", options.model, plan.devices.front().name(), plan.devices.back().name());
+  if (!options.plot.empty()) writer.write([&] { plot_scaling(options.plot, title, scaling); });
+  writer.finish();
   return 0;
 }
 

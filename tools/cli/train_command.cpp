@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <limits>
 
 #include <fmt/core.h>
@@ -21,6 +22,7 @@
 #include "interrupt.h"
 #include "model_file.h"
 #include "model_source.h"
+#include "output_file.h"
 #include "run_record.h"
 #include "step_log.h"
 #include "trace_file.h"
@@ -116,20 +118,6 @@ FitOptions fit_options(const TrainOptions& options, const TrainingData& data, co
   return fit;
 }
 
-void write_results(const TrainOptions& options, const TrainingData& data, const Model& model, const History& history,
-                   const RunRecord& record, const std::string& title) {
-  const nlohmann::ordered_json result = history_json(history, record);
-  if (!options.save.empty()) save_by_name(model, options.save);
-  if (!model.strategy().is_chief()) return;
-  if (!options.save.empty()) write_vocabulary(data, options.save);
-  if (!options.history.empty()) {
-    const std::string text = result.dump(2) + "\n";
-    write_file_atomically(options.history, std::as_bytes(std::span(text)));
-  }
-  if (!options.plot.empty()) plot_history(options.plot, title, history, record);
-  if (options.json) fmt::print("{}\n", result.dump());
-}
-
 /// Prints a summary of the run that `what` names, and how it begins.
 void print_start(const TrainOptions& options, const TrainingData& data, const Model& model, const std::string& what,
                  bool resumes) {
@@ -167,21 +155,48 @@ void print_end(const TrainOptions& options, const TrainingData& data, const Earl
                   options.checkpoint, epochs);
 }
 
-/// Prints a line for each output file.
-void print_written(const TrainOptions& options) {
-  const std::pair<std::string, const char*> outputs[] = {
-      {options.save, is_model_file(options.save) ? "the trained model" : "the trained weights"},
+/// A file or folder. Without `write`, fit's callbacks have written it.
+struct Output {
+  std::string path;
+  const char* what;
+  std::function<void()> write = [] {};
+};
+
+/// Writes the outputs of the end of the run and prints a line for each file. An output that fails does not keep the
+/// others from being written; its error is thrown at the end. Every worker must call it; the chief writes.
+void write_outputs(const TrainOptions& options, const TrainingData& data, const Model& model, const History& history,
+                   const RunRecord& record, std::optional<RunTrace>& trace, const std::string& title) {
+  const bool is_chief = model.strategy().is_chief();
+  const auto save = [&] {
+    save_by_name(model, options.save);
+    if (is_chief) write_vocabulary(data, options.save);
+  };
+  if (!is_chief) {
+    if (!options.save.empty()) save();
+    return;
+  }
+  const nlohmann::ordered_json result = history_json(history, record);
+  const auto write_history = [&] {
+    const std::string text = result.dump(2) + "\n";
+    write_file_atomically(options.history, std::as_bytes(std::span(text)));
+  };
+  const Output files[] = {
+      {options.save, is_model_file(options.save) ? "the trained model" : "the trained weights", save},
       {options.checkpoint, "best.weights.h5, last.weights.h5 and a backup for --resume"},
-      {options.history, "the history, by epoch"},
+      {options.history, "the history, by epoch", write_history},
       {options.step_log, "a JSON object for each step"},
       {options.csv, "a line for each epoch"},
       {options.tensorboard, "event files for tensorboard --logdir"},
-      {options.trace, "the trace for chrome://tracing or Perfetto"},
-      {options.plot, "the plot of the history"}};
-  for (const auto& [path, what] : outputs)
-    if (!path.empty()) print_message("wrote {}: {}\n", path, what);
+      {record.trained() ? options.trace : "", "the trace for chrome://tracing or Perfetto",
+       [&] { trace->write(options.trace, record.resumed()); }},
+      {options.plot, "the plot of the history", [&] { plot_history(options.plot, title, history, record); }}};
+  OutputWriter writer;
+  for (const auto& [path, what, write] : files)
+    if (!path.empty() && writer.write(write)) print_message("wrote {}: {}\n", path, what);
+  if (options.json) writer.write([&] { fmt::print("{}\n", result.dump()); });
   if (options.save.empty() && options.checkpoint.empty())
     print_message("the trained weights are not kept; --save FILE writes them\n");
+  writer.finish();
 }
 
 /// Compiles the model; one from a file keeps its loss, metrics and optimizer where no option replaces them.
@@ -239,9 +254,7 @@ int run(TrainOptions options) {
   }
   const History history = model.fit(data.train, fit);
   if (strategy.is_chief()) print_end(options, data, *early_stopping, record->trained(), history.epoch.size());
-  write_results(options, data, model, history, *record, what);
-  if (trace && strategy.is_chief() && record->trained()) trace->write(options.trace, record->resumed());
-  if (strategy.is_chief()) print_written(options);
+  write_outputs(options, data, model, history, *record, trace, what);
   return InterruptCallback::exit_code();
 }
 
