@@ -194,7 +194,7 @@ class BadCommandLine(Case):
         self.refuse("bench", "--model", "mlp", "--devices", "CPU:0", "--steps", "2", "--cuda-graphs",
                     says="cuda_graphs needs replicas on GPUs, one is on CPU:0")
         self.refuse("bench", "--steps", "0", says=["--steps", "'0'"])
-        for option in "--epochs", "--early-stopping", "--replicas", "--sequence-length":
+        for option in "--epochs", "--replicas", "--sequence-length":
             self.refuse("train", option, 2**31, says=f"{option}: must be a whole number of at least 1 and at most 2147483647")
         self.refuse("train", "--limit", 2**63, says="--limit: must be a whole number of at least 1 and at most 9223372036854775807")
         self.refuse("scaling", *CNN, "--replicas", "2", "--batch-per-replica", 2**62,
@@ -437,6 +437,9 @@ class Training(Case):
         self.assertNotIn("-nan", done.stderr + tested.stderr)
         self.refuse("train", *TINY, "--epochs", "3", "--early-stopping", "2",
                     says="--early-stopping 2: cannot end a training of 3 epoch(s) early; give --epochs 4 or more")
+        self.refuse("train", *TINY, "--early-stopping", 2**31 - 3, says=f"give --epochs {2**31 - 1} or more")
+        self.refuse("train", *TINY, "--epochs", 2**31 - 1, "--early-stopping", 2**31 - 2,
+                    says=f"--early-stopping: must be a whole number of at least 1 and at most {2**31 - 3}")
 
     def test_resume_after_early_stopping(self):
         # Its loss does not fall in the first five epochs.

@@ -163,7 +163,7 @@ void add_options(CLI::App& command, TrainOptions& options) {
                   "stop when the loss, of the test data if there are any, has not improved for this many epochs "
                   "(default never); the weights are those of the last epoch, --checkpoint keeps the best")
       ->type_name("EPOCHS")
-      ->check(whole_number_from(1, INT_MAX));
+      ->check(whole_number_from(1, INT_MAX - 2));  // it needs at least two more --epochs
   command
       .add_option(
           "--class-weight", options.class_weight,

@@ -57,7 +57,7 @@ void TrainOptions::check() const {
   (void)distribute_options();
   require(early_stopping == 0 || early_stopping < epochs - 1,
           "--early-stopping {}: cannot end a training of {} epoch(s) early; give --epochs {} or more", early_stopping,
-          epochs, std::int64_t{early_stopping} + 2);
+          epochs, early_stopping + 2);
   if (!save.empty()) {
     require_model_ending(save, "--save");
     require_replaceable(save, "--save");

@@ -20,7 +20,7 @@ struct TrainOptions {
   DataOptions data{};
   ReplicaOptions replicas{};
   int epochs = 1;
-  int early_stopping = 0;  ///< epochs without improvement after which training stops; 0: never
+  int early_stopping = 0;  ///< epochs without improvement after which training stops, at most INT_MAX - 2; 0: never
   std::optional<std::int64_t> steps_per_epoch{};
   UpdateOptions update{};
   CompileOptions compiled{};
