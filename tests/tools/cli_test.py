@@ -331,15 +331,16 @@ class BadOutput(Case):
         plot = self.path / "p.png"
         names = {"--save": "w.weights.h5", "--history": "h.json", "--trace": "t.json"}
         outputs = [part for option, name in names.items() for part in (option, self.path / name)]
-        done = self.with_gnuplot("cat > /dev/null; exit 3", "train", *TINY, "--plot", plot, "--json", *outputs)
+        done = self.with_gnuplot("exit 3", "train", *TINY, "--plot", plot, "--json", *outputs)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertEqual(json.loads((self.path / "h.json").read_text()), json.loads(done.stdout))
         self.assertIn("traceEvents", json.loads((self.path / "t.json").read_text()))
         lines = done.stderr.splitlines()
-        self.assertTrue(lines[-1].startswith(f"lockstep: --plot {plot}: gnuplot could not write it"), done.stderr)
+        self.assertEqual(lines[-1],
+                         f"lockstep: --plot {plot}: gnuplot could not write it (exit status 3); is the disk full?")
         self.assertEqual([line.split(":")[0] for line in lines[-4:-1]], [f"wrote {self.path / name}" for name in names.values()])
         self.assertFalse(plot.exists())
-        scaling = self.with_gnuplot("cat > /dev/null; exit 3", "scaling", "--model", "siamese-lstm", "--replicas", "2",
+        scaling = self.with_gnuplot("exit 3", "scaling", "--model", "siamese-lstm", "--replicas", "2",
                                     "--batch-per-replica", "2", "--rounds", "1", "--steps", "1", "--warmup", "0", "--plot",
                                     plot, "--json")
         self.assertEqual(scaling.returncode, 2, scaling.stderr)
@@ -423,6 +424,20 @@ class Training(Case):
                                  for line in written), 1, written)
         self.assertNotIn("not kept", done.stderr)
         self.succeed("train", *TINY, "--epochs", "1", "--weights", self.path / "w.weights.h5")
+
+    def test_names_with_line_breaks_and_quotation_marks(self):
+        folder = self.path / "a\n1\"2\" 'c' `d` \\e"
+        folder.mkdir()
+        names = {"--save": "m.keras", "--history": "h.json", "--step-log": "s.jsonl", "--csv": "c.csv",
+                 "--trace": "t.json", "--plot": "p.png", "--checkpoint": "run", "--tensorboard": "events"}
+        self.succeed("train", *TINY, *(part for option, name in names.items() for part in (option, folder / name)))
+        # The names of the model and of the plot are as long as file names may be.
+        model, plot = folder / ("m" * 249 + ".keras"), folder / ("p" * 251 + ".png")
+        (folder / "m.keras").rename(model)
+        self.succeed("train", "--model", model, *SYNTHETIC, "--plot", plot)  # its title names the model
+        self.assertTrue(plot.read_bytes().startswith(b"\x89PNG"))
+        self.assertEqual(sorted(file.name for file in folder.iterdir()),
+                         sorted({*names.values(), model.name, plot.name} - {"m.keras"}))
 
     def test_early_stopping(self):
         # The learning rate is so large that the first epoch is the best.

@@ -1,5 +1,7 @@
 #include "gnuplot.h"
 
+#include <cctype>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -9,6 +11,7 @@
 #include <system_error>
 
 #include <fmt/core.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <lockstep/runtime/core/error.h>
@@ -36,9 +39,13 @@ void require_plot(const std::string& path) {
 }
 
 std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
-  return result + "'";
+  std::string result = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    const bool is_special = std::iscntrl(code) != 0 || c == '"' || c == '\\' || c == '`';
+    result += is_special ? fmt::format("\\0{:03o}", code) : std::string(1, c);
+  }
+  return result + "\"";
 }
 
 std::string page_script(const std::string& title, int panels) {
@@ -50,21 +57,26 @@ std::string page_script(const std::string& title, int panels) {
 }
 
 void draw_png(const std::string& path, const std::string& script) {
-  const std::string temporary = fmt::format("{}.{}.partial", path, getpid());
+  // Named like those of AtomicFile, which remove_unfinished_files deletes.
+  const std::filesystem::path temporary =
+      std::filesystem::path(path).parent_path() / fmt::format(".lockstep-{}-plot.tmp", getpid());
   FILE* const gnuplot = popen("gnuplot 2>/dev/null", "w");
   require<InputError>(gnuplot != nullptr, "--plot {}: gnuplot cannot be started", path);
+  const auto before = std::signal(SIGPIPE, SIG_IGN);  // gnuplot may end before it has read the script
   const std::string all = fmt::format(
       "set terminal pngcairo size 1200,540 font 'DejaVu Sans,11' background '#ffffff'\nset output {}\n{}unset "
       "multiplot\n",
-      quoted(temporary), script);
+      quoted(temporary.string()), script);
   const bool written = std::fwrite(all.data(), 1, all.size(), gnuplot) == all.size();
   const int status = pclose(gnuplot);
+  std::signal(SIGPIPE, before);
   std::error_code error;
-  const bool whole = written && status == 0 && is_whole_png(temporary);
+  const bool whole = written && status == 0 && is_whole_png(temporary.string());
   if (whole) std::filesystem::rename(temporary, path, error);
   if (whole && !error) return;
   std::filesystem::remove(temporary, error);
-  fail<InputError>("--plot {}: gnuplot could not write it (status {}); is the disk full?", path, status);
+  fail<InputError>("--plot {}: gnuplot could not write it (exit status {}); is the disk full?", path,
+                   WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
 }  // namespace lockstep::cli
