@@ -425,8 +425,8 @@ class Training(Case):
         self.assertNotIn("not kept", done.stderr)
         self.succeed("train", *TINY, "--epochs", "1", "--weights", self.path / "w.weights.h5")
 
-    def test_names_with_line_breaks_and_quotation_marks(self):
-        folder = self.path / "a\n1\"2\" 'c' `d` \\e"
+    def test_names_with_special_characters(self):
+        folder = self.path / "a\n1\"2\" 'c' `d` \\e {epoch} {f"
         folder.mkdir()
         names = {"--save": "m.keras", "--history": "h.json", "--step-log": "s.jsonl", "--csv": "c.csv",
                  "--trace": "t.json", "--plot": "p.png", "--checkpoint": "run", "--tensorboard": "events"}
@@ -438,6 +438,8 @@ class Training(Case):
         self.assertTrue(plot.read_bytes().startswith(b"\x89PNG"))
         self.assertEqual(sorted(file.name for file in folder.iterdir()),
                          sorted({*names.values(), model.name, plot.name} - {"m.keras"}))
+        self.assertEqual(sorted(file.name for file in (folder / "run").iterdir()),
+                         ["backup", "best.weights.h5", "last.weights.h5"])
 
     def test_early_stopping(self):
         # The learning rate is so large that the first epoch is the best.

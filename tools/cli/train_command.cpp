@@ -58,12 +58,19 @@ bool resumes_run(const TrainOptions& options, const Strategy& strategy) {
 /// The value to minimize: its lowest value marks the best epoch.
 const char* monitored(const TrainingData& data) { return data.test ? "val_loss" : "loss"; }
 
+/// The name of a file for ModelCheckpoint, in which braces have a meaning.
+std::string escaped(const std::string& path) {
+  std::string result;
+  for (const char c : path) result += c == '{' || c == '}' ? std::string(2, c) : std::string(1, c);
+  return result;
+}
+
 /// Keeps the best and the last weights, and a backup for --resume, which may also add epochs to a complete run.
 void add_checkpoints(const TrainOptions& options, const TrainingData& data, FitOptions& fit) {
   if (options.checkpoint.empty()) return;
   fit.callbacks.push_back(std::make_shared<ModelCheckpoint>(
-      options.best_weights(), ModelCheckpointOptions{.monitor = monitored(data), .save_best_only = true}));
-  fit.callbacks.push_back(std::make_shared<ModelCheckpoint>(options.last_weights()));
+      escaped(options.best_weights()), ModelCheckpointOptions{.monitor = monitored(data), .save_best_only = true}));
+  fit.callbacks.push_back(std::make_shared<ModelCheckpoint>(escaped(options.last_weights())));
   fit.callbacks.push_back(std::make_shared<BackupAndRestore>(
       options.backup_folder(), BackupAndRestoreOptions{.delete_checkpoint = false, .save_when_stopped = true}));
 }
