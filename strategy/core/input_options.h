@@ -30,8 +30,8 @@ struct DistributeOptions {
   /// Keeps a copy of the data set's tensors in the memory of every replica's device; the first call of
   /// DistributedIterator::next() makes the copies. Each step takes the rows of its batch from the copy and transforms
   /// them on the device. The batches are bit-identical to batches without this option. distribute() throws
-  /// InvalidArgument for a data set for which Dataset::row_numbers returns nothing; next() throws OutOfMemory if the
-  /// tensors do not fit.
+  /// InvalidArgument for a data set for which Dataset::row_numbers returns nothing or single numbers, because batch()
+  /// is missing or comes before a cache(file); next() throws OutOfMemory if the tensors do not fit.
   bool cache_on_devices = false;
 };
 

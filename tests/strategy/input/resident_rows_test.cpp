@@ -226,13 +226,27 @@ TEST(ResidentRows, NeedStagesThatSelectRows) {
             steps_of(strategy.distribute(range(8).batch(4))));
 }
 
+TEST(ResidentRows, NeedBatchesOfTheKeptRows) {
+  const MirroredStrategy strategy = mirrored(2);
+  const test::TemporaryFolder folder;
+  const auto refused = [&](const Dataset& batches) {
+    EXPECT_ERROR(InvalidArgument, "call batch() after from_tensors, from_rows and cache()",
+                 (void)strategy.distribute(batches, on_devices));
+  };
+  refused(range(8));
+  refused(range(8).shuffle().repeat());
+  refused(range(8).batch(4).cache(folder / "cache"));
+  refused(range(8).batch(4).cache(folder / "cache").shuffle().prefetch());
+  refused(Dataset::zip({range(8), range(8)}).batch(4).cache());
+  EXPECT_FALSE(std::filesystem::exists(folder / "cache"));
+}
+
 TEST(ResidentRows, NameWhatIsWrong) {
   const MirroredStrategy strategy = mirrored(2);
   const auto next = [&](const Dataset& batches) {
     const auto batch = strategy.distribute(batches, on_devices).epoch().next();
     if (batch) (void)batch->local_results();
   };
-  EXPECT_ERROR(InvalidArgument, "call batch()", next(range(8)));
   EXPECT_ERROR(InvalidArgument, "map before batch()", next(range(8).batch(4).map(with_noise(1))));
   const RowTransform first([](const Batch& rows) { return Batch{{rows.x().slice_view(0, 0, 1)}}; });
   EXPECT_ERROR(InvalidArgument, "2 row(s) of a batch became 1", next(range(8).batch(4).map(first)));
