@@ -347,8 +347,8 @@ class BadOutput(Case):
         self.assertEqual(len(json.loads(scaling.stdout)["weak"]), 4)
 
     def test_found_before_training(self):
-        for option, name in [("--history", "h.json"), ("--step-log", "s.jsonl"), ("--plot", "p.png"), ("--save", "w.weights.h5"),
-                             ("--trace", "t.json")]:
+        for option, name in [("--history", "h.json"), ("--step-log", "s.jsonl"), ("--csv", "c.csv"), ("--plot", "p.png"),
+                             ("--save", "w.weights.h5"), ("--trace", "t.json")]:
             self.refuse("train", *TINY, option, self.path / "none" / name, says=[option, f"{self.path}/none"])
         for command in ["train"], ["scaling", "--replicas", "2"]:
             self.refuse(*command, "--plot", self.path / "x.jpg", says=[f"--plot {self.path}/x.jpg", "must end in .png"])
@@ -356,7 +356,7 @@ class BadOutput(Case):
         for option, name in [("--history", "h.json"), ("--trace", "t.json"), ("--plot", "p.png"), ("--save", "w.keras")]:
             os.mkfifo(self.path / name)
             self.refuse("train", *TINY, option, self.path / name, says=[f"{option} {self.path / name}", "not a regular file"])
-        for option in "--history", "--step-log", "--trace":
+        for option in "--history", "--step-log", "--csv", "--trace":
             self.refuse("train", *TINY, option, self.path / ("x" * 300), says=[option, "File name too long"])
         for option in "--checkpoint", "--tensorboard":
             self.refuse("train", *TINY, option, self.path / ("x" * 300), says=[f"{option} {self.path}/x", "File name too long"])

@@ -13,18 +13,32 @@
 namespace lockstep::cli {
 namespace fs = std::filesystem;
 
+namespace {
+
+fs::path folder_of(const std::string& path) {
+  return fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+}
+
+void require_write_permission(const fs::path& place, const std::string& path, const std::string& option) {
+  const bool permitted = access(place.c_str(), W_OK) == 0;
+  require<InputError>(permitted, "{} {}: cannot be written: {}", option, path, std::strerror(errno));
+}
+
+}  // namespace
+
 void require_writable(const std::string& path, const std::string& option) {
   std::error_code error;  // of names that are too long and the like, which access() reports
-  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+  const fs::path folder = folder_of(path);
   require<InputError>(fs::is_directory(folder, error), "{} {}: the folder {} does not exist", option, path,
                       folder.string());
   require<InputError>(!fs::is_directory(path, error), "{} {}: is a folder, a file name is needed", option, path);
-  const bool writable = access(folder.c_str(), W_OK) == 0 && (access(path.c_str(), W_OK) == 0 || errno == ENOENT);
-  require<InputError>(writable, "{} {}: cannot be written: {}", option, path, std::strerror(errno));
+  const bool is_new = access(path.c_str(), F_OK) != 0 && errno == ENOENT;
+  require_write_permission(is_new ? folder : fs::path(path), path, option);
 }
 
 void require_replaceable(const std::string& path, const std::string& option) {
   require_writable(path, option);
+  require_write_permission(folder_of(path), path, option);
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   require<InputError>(!fs::exists(status) || fs::is_regular_file(status),
@@ -36,6 +50,9 @@ void require_folder(const std::string& path, const std::string& option) {
   const bool is_folder = fs::is_directory(path, error);
   require<InputError>(is_folder || error == std::errc::no_such_file_or_directory, "{} {}: {}", option, path,
                       error ? "cannot be a folder: " + error.message() : "is not a folder");
+  fs::path nearest = fs::absolute(path, error);
+  while (!fs::exists(nearest, error) && nearest.has_relative_path()) nearest = nearest.parent_path();
+  require_write_permission(nearest, path, option);
 }
 
 void require_no_data(const std::string& path, const std::string& option, const std::string& source) {

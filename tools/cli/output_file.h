@@ -8,15 +8,17 @@
 
 namespace lockstep::cli {
 
-/// Throws InputError unless a file can be written at `path`: its folder exists and is writable, and `path` is not a
-/// folder. Writes nothing. `option` is the option's name, for the message. Called for every output before work starts.
+/// Throws InputError unless a file can be written at `path`: its folder exists, `path` is not a folder, and the file
+/// or, if it does not exist, the folder is writable. Writes nothing. `option` is the option's name, for the message.
+/// Called for every output before work starts.
 void require_writable(const std::string& path, const std::string& option);
 
-/// As require_writable for a file that is replaced as a whole: also throws InputError if `path` exists and is not a
-/// regular file.
+/// As require_writable for a file that is replaced as a whole: also throws InputError unless the folder is writable,
+/// and if `path` exists and is not a regular file.
 void require_replaceable(const std::string& path, const std::string& option);
 
-/// Throws InputError unless `path` is a folder or there is nothing of this name, so that a folder can be made.
+/// Throws InputError unless `path` is a writable folder, or there is nothing of this name and the nearest parent that
+/// exists is writable, so that a folder can be made.
 void require_folder(const std::string& path, const std::string& option);
 
 /// Throws InvalidArgument if `path` is the file that `source`, the value of --data, contains, e.g. "csv:FILE".

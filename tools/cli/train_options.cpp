@@ -69,7 +69,8 @@ void TrainOptions::check() const {
       "--checkpoint {}: the folder has the weights of a run; add --resume to continue it, or choose another folder",
       checkpoint);
   if (!history.empty()) require_replaceable(history, "--history");
-  if (!step_log.empty()) require_writable(step_log, "--step-log");
+  for (const auto& [option, log] : {std::pair("--step-log", step_log), std::pair("--csv", csv)})
+    if (!log.empty()) require_writable(log, option);
   if (!trace.empty()) require_replaceable(trace, "--trace");
   if (!plot.empty()) require_plot(plot);
   const std::vector<std::pair<std::string, std::string>> outputs{{"--save", save},         {"--history", history},
