@@ -223,6 +223,9 @@ class Data(DataCase):
             return json.loads(done.stdout.splitlines()[-1])["loss"]
 
         self.assertEqual(loss("--limit", "16"), loss())
+        unlimited = ["--data", "synthetic:8", "--limit-test", "4"]
+        self.refuse("train", *CNN, *unlimited, says="--limit-test: --data synthetic:8 has no test examples; leave it out")
+        self.refuse("evaluate", *CNN, "--weights", weights, *unlimited, says="has no test examples; use --limit")
 
     def test_augmentation_changes_the_images(self):
         def losses(*arguments):

@@ -62,18 +62,7 @@ void check_options(const std::string& kind, const DataOptions& options, const Mo
           published ? fmt::format("; {} has test examples", kind) : ", not for synthetic");
 }
 
-}  // namespace
-
-std::string data_names() {
-  return "fashion-mnist[:DIR], cifar10:DIR, csv:FILE (all columns but the target are inputs), hdf5:FILE or "
-         "numpy:FILE.npz (x_train and y_train, optionally x_test and y_test; x_test and y_test are enough to evaluate, "
-         "x_test to predict; numpy also x and y), images:DIR (a folder of images for each class, or such folders in "
-         "train and in test, val, valid or validation), text:FILE (windows of its characters or byte pairs, each with "
-         "the next one as its target), tfrecord:GLOB (tf.train.Example records, e.g. with image/encoded and "
-         "image/class/label) or synthetic[:N]";
-}
-
-TrainingData load_data(const DataOptions& options, const ModelInput& model) {
+TrainingData read_data(const DataOptions& options, const ModelInput& model) {
   const std::size_t colon = options.source.find(':');
   const std::string kind = options.source.substr(0, colon);
   const std::string rest = colon == std::string::npos ? "" : options.source.substr(colon + 1);
@@ -96,6 +85,24 @@ TrainingData load_data(const DataOptions& options, const ModelInput& model) {
   require(model.smallest_side <= small_images.shape[0],
           "--data {}: has images of 32 x 32, but the model takes larger ones; use --data images or synthetic", kind);
   return kind == "cifar10" ? load_cifar(rest, options) : load_fashion(rest, options);
+}
+
+}  // namespace
+
+std::string data_names() {
+  return "fashion-mnist[:DIR], cifar10:DIR, csv:FILE (all columns but the target are inputs), hdf5:FILE or "
+         "numpy:FILE.npz (x_train and y_train, optionally x_test and y_test; x_test and y_test are enough to evaluate, "
+         "x_test to predict; numpy also x and y), images:DIR (a folder of images for each class, or such folders in "
+         "train and in test, val, valid or validation), text:FILE (windows of its characters or byte pairs, each with "
+         "the next one as its target), tfrecord:GLOB (tf.train.Example records, e.g. with image/encoded and "
+         "image/class/label) or synthetic[:N]";
+}
+
+TrainingData load_data(const DataOptions& options, const ModelInput& model) {
+  TrainingData data = read_data(options, model);
+  require(!options.limit_test || data.test, "--limit-test: --data {} has no test examples; {}", options.source,
+          options.use == DataUse::training ? "leave it out" : "use --limit");
+  return data;
 }
 
 }  // namespace lockstep::cli

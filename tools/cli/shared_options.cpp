@@ -143,8 +143,8 @@ void add_options(CLI::App& command, DataOptions& options) {
   command
       .add_option(
           "--limit", options.limit,
-          "use only the first N examples; of an image folder, N images across all classes; of shuffled tfrecord, N "
-          "records that --seed chooses (default all)")
+          "use only the first N examples (of data with test examples, N training examples); of an image folder, N "
+          "images across all classes; of shuffled tfrecord, N records that --seed chooses (default all)")
       ->type_name("EXAMPLES")
       ->check(whole_number_from(1));
   command.add_option("--limit-test", options.limit_test, "use only the first N test examples (default all)")
