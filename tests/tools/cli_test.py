@@ -365,6 +365,12 @@ class BadOutput(Case):
         self.refuse("train", *TINY, "--save", self.path / "w.bin", says=".weights.h5")
         self.refuse("train", *TINY, "--weights", self.path / "none.weights.h5", says="none.weights.h5")
 
+    def test_a_format_that_cannot_hold_the_model(self):
+        done = run("train", "--model", "gpt", "--data", "synthetic:2", "--batch-size", "2",
+                   "--replicas", "2", "--save", self.path / "gpt.h5")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, "^lockstep: operation '.*: .h5 files of whole models hold layers alone; save as .keras\n$")
+
     def test_one_file_for_two_options(self):
         file, again = self.path / "a.json", f"{self.path}/./a.json"
         for first, second in ("--history", "--trace"), ("--step-log", "--csv"), ("--history", "--csv"):

@@ -243,6 +243,7 @@ int run(TrainOptions options) {
           "--cache-on-devices: {} is read or converted on the host in each epoch, and cannot be kept on devices",
           data.name);
   const Optimizer optimizer = compile(options, model, optimizer_problem);
+  if (is_model_file(options.save)) model.check_can_be_saved(options.save);
   const ClassWeight weights = class_weight(options, data, model);
   if (!options.weights.empty() && !resumes) model.load_weights(options.weights);
 
