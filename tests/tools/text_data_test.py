@@ -60,6 +60,13 @@ class Text(DataCase):
         self.assertEqual(logs["examples"], 1)
         self.assertAlmostEqual(logs["loss"], loss / 5, places=4)
 
+    def test_probabilities_of_the_next_characters(self):
+        model, save = self.write_model(self.STEPS, self.UNITS, "probabilities"), self.path / "trained.keras"
+        self.succeed("train", *model, *self.write(), "--save", save)
+        for row in self.predict("--model", save, *self.write()):
+            most = max(float(row[name]) for name in list(row)[3:])
+            self.assertAlmostEqual(float(row["probability"]), most, places=4)
+
     def test_a_gpt_that_takes_any_number_of_ids(self):
         model, save = self.write_model(8, 16, "gpt"), self.path / "trained.keras"
         data = self.write("abcdabcd" * 40)

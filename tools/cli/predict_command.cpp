@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string_view>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -19,15 +20,23 @@
 namespace lockstep::cli {
 namespace {
 
+/// Whether a layer with this Keras config gives probabilities.
+bool gives_probabilities(std::string_view class_name, const nlohmann::json& config) {
+  if (class_name == "TimeDistributed") {
+    const nlohmann::json& inner = config.at("layer");
+    return gives_probabilities(inner.at("class_name").get<std::string>(), inner.at("config"));
+  }
+  const nlohmann::json activation = config.value("activation", nlohmann::json());
+  return class_name == "Softmax" || activation == "softmax" || activation == "sigmoid";
+}
+
 /// Whether the network's output is probabilities rather than logits, for a network with one output.
 bool gives_probabilities(const Network& network) {
   const int output = network.outputs().front();
   if (output < 0) return false;  // it is an input
   const GraphCall& last = network.calls()[static_cast<std::size_t>(output)];
   const Layer& layer = network.layers()[static_cast<std::size_t>(last.layer)];
-  if (layer.impl().class_name() == std::string_view("Softmax")) return true;
-  const auto activation = nlohmann::json::parse(layer.get_config()).value("activation", "linear");
-  return activation == "softmax" || activation == "sigmoid";
+  return gives_probabilities(layer.impl().class_name(), nlohmann::json::parse(layer.get_config()));
 }
 
 /// The most probable class of an example.
