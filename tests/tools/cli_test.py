@@ -227,6 +227,9 @@ class BadCommandLine(Case):
         for shares in ["2,x", "2,,1", "0,1", "2,-1", "fast", ","]:
             self.refuse("train", "--batch-shares", shares, says=["--batch-shares", shares, "positive numbers"])
         self.refuse("train", "--batch-shares", "3,2,1", "--replicas", "2", says=["--batch-shares", "3", "2 replica(s)"])
+        for shares in "2,1", "auto":
+            self.refuse("train", "--strategy", "multi-gpu-model", "--replicas", "2", "--batch-shares", shares,
+                        says=f"--batch-shares {shares}: --strategy multi-gpu-model has equal shares")
 
     def test_more_replicas_than_examples(self):
         self.refuse("train", "--data", "synthetic:3", "--replicas", "4", says=["4 replicas", "3"])

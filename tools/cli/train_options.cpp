@@ -27,6 +27,9 @@ DistributeOptions TrainOptions::distribute_options() const {
   constexpr std::int64_t measured_steps = 10;
   DistributeOptions options{.cache_on_devices = cache_on_devices};
   if (batch_shares.empty()) return options;
+  require(!replicas.is_multi_gpu_model(),
+          "--batch-shares {}: --strategy multi-gpu-model has equal shares; leave it out, or choose another strategy",
+          batch_shares);
   if (batch_shares == "auto") {
     options.measure_steps = measured_steps;
     return options;

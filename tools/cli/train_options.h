@@ -52,7 +52,8 @@ struct TrainOptions {
   /// Whether the folder has a backup.
   bool has_backup() const;
   /// Options for Strategy::distribute, from --batch-shares and --cache-on-devices. Throws InvalidArgument unless
-  /// --batch-shares is empty, "auto" or one positive number for each replica.
+  /// --batch-shares is empty, "auto" or one positive number for each replica, and with multi-gpu-model unless it is
+  /// empty.
   DistributeOptions distribute_options() const;
 };
 
