@@ -382,6 +382,9 @@ class BadOutput(Case):
         file.touch()
         (self.path / "link.json").symlink_to(file)
         self.refuse("train", *TINY, "--csv", file, "--step-log", self.path / "link.json", says=["--csv", "--step-log"])
+        best = self.path / "best.weights.h5"
+        self.refuse("train", *TINY, "--checkpoint", self.path, "--save", best,
+                    says=f"--save {best}: is also the file of --checkpoint; give each a name of its own")
 
     def test_a_weights_file_without_weights(self):
         (self.path / "w.weights.h5").write_bytes(b"not HDF5")

@@ -76,9 +76,12 @@ void TrainOptions::check() const {
     if (!log.empty()) require_writable(log, option);
   if (!trace.empty()) require_replaceable(trace, "--trace");
   if (!plot.empty()) require_plot(plot);
-  const std::vector<std::pair<std::string, std::string>> outputs{{"--save", save},         {"--history", history},
-                                                                 {"--step-log", step_log}, {"--csv", csv},
-                                                                 {"--trace", trace},       {"--plot", plot}};
+  std::vector<std::pair<std::string, std::string>> outputs{{"--save", save},         {"--history", history},
+                                                           {"--step-log", step_log}, {"--csv", csv},
+                                                           {"--trace", trace},       {"--plot", plot}};
+  if (!checkpoint.empty())
+    for (const std::string& file : {best_weights(), last_weights()})
+      outputs.insert(outputs.begin(), {"--checkpoint", file});
   for (const auto& [option, path] : outputs) require_no_data(path, option, data.source);
   require_distinct(outputs);
 }
