@@ -23,8 +23,9 @@ std::vector<std::string> arguments_of(std::string_view text) {
 void parse(std::string_view text) {
   const cli::Command command = cli::parse_command_line(arguments_of(text), "");
   const auto* const options = std::get_if<cli::TrainOptions>(&command);
-  if (!options) return;                         // --help
-  if (options->plot.empty()) options->check();  // with --plot, it would look for gnuplot
+  if (!options) return;  // --help
+  options->check();
+  if (options->plot.empty()) options->check_outputs();  // with --plot, it would look for gnuplot
   (void)options->replicas.count();
 }
 

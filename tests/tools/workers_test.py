@@ -29,10 +29,10 @@ if not IS_OPEN_MPI_4:
     os.environ["OMPI_MCA_btl"] = "^tcp"  # it warns of network interfaces that it cannot use
 
 
-def each(*commands):
+def each(*commands, options=()):
     """Starts a worker for each command. Not with ":" between them, with which mpirun of Open MPI 5.0.7 crashes."""
     cases = "".join(f"{rank}) exec {shlex.join(map(str, arguments))};; " for rank, arguments in enumerate(commands))
-    return [*MPIRUN, "-np", str(len(commands)), "/bin/sh", "-c", f"case $OMPI_COMM_WORLD_RANK in {cases}esac"]
+    return [*MPIRUN, *options, "-np", str(len(commands)), "/bin/sh", "-c", f"case $OMPI_COMM_WORLD_RANK in {cases}esac"]
 
 
 def command(workers, *arguments, options=()):
@@ -129,6 +129,24 @@ class Train(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("6 replicas", done.stderr)
         self.assertTrue((self.path / "w.weights.h5").exists())
+
+    def test_only_the_chief_needs_the_folders_of_outputs(self):
+        def train(*folders):
+            return self.run_workers(each(*([PROGRAM, *TRAIN, *SMALL, "--save", folder / "w.weights.h5", "--step-log",
+                                            folder / "s.jsonl", "--trace", folder / "t.json"] for folder in folders),
+                                         options=PATIENT))
+
+        none = self.path / "none"
+        done = train(self.path, none)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in "w.weights.h5", "s.jsonl", "t.json":
+            self.assertTrue((self.path / name).exists(), name)
+        done = train(none, self.path)
+        self.assertNotEqual(done.returncode, 0)
+        said = self.said_by(done.stderr)
+        reason = f"--save {none}/w.weights.h5: the folder {none} does not exist"
+        self.assertIn(f"lockstep: {reason}", said[0])
+        self.assertRegex("".join(said[1]), f"worker 0 \\(host .*\\) failed: {re.escape(reason)}")
 
     def test_a_process_alone_trains_alone(self):
         done = self.run_workers([PROGRAM, *TRAIN, *SMALL, "--epochs", "1"])

@@ -13,7 +13,8 @@ namespace lockstep::cli {
 
 int run(const EvaluateOptions& options) {
   options.trained.check();
-  TrainedModel trained = make_trained_model(options.trained, Compiled::for_evaluation);
+  const Strategy strategy = options.trained.replicas.make_strategy();
+  TrainedModel trained = make_trained_model(options.trained, strategy, Compiled::for_evaluation);
   const Logs logs = trained.model.evaluate(trained.examples, {.verbose = 0});
   if (!trained.model.strategy().is_chief()) return 0;
   std::string text;

@@ -114,9 +114,12 @@ std::string as_csv(const std::vector<Tensor>& outputs, const TrainedModel& train
 int run(const PredictOptions& options) {
   options.trained.check();
   require(options.output.ends_with(".csv"), "--output {}: the name must end in .csv", options.output);
-  require_replaceable(options.output, "--output");
-  require_no_data(options.output, "--output", options.trained.data.source);
-  TrainedModel trained = make_trained_model(options.trained, Compiled::not_needed);
+  const Strategy strategy = options.trained.replicas.make_strategy();
+  on_chief(strategy, [&] {
+    require_replaceable(options.output, "--output");
+    require_no_data(options.output, "--output", options.trained.data.source);
+  });
+  TrainedModel trained = make_trained_model(options.trained, strategy, Compiled::not_needed);
   std::vector<Tensor> outputs = trained.model.predict_all(trained.examples);
   if (!trained.model.strategy().is_chief()) return 0;
   if (trained.each_step)

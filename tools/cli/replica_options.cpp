@@ -10,6 +10,7 @@
 #include <lockstep/runtime/core/determinism.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/thread/wait_timer.h>
+#include <lockstep/strategy/comm/cluster/cluster.h>
 #include <lockstep/strategy/strategies/central_storage_strategy.h>
 #include <lockstep/strategy/strategies/mirrored_strategy.h>
 #include <lockstep/strategy/strategies/multi_worker_mirrored_strategy.h>
@@ -29,6 +30,10 @@ std::string device_text(const std::vector<LogicalDevice>& devices) {
   for (const LogicalDevice& device : devices)
     names.push_back(fmt::format("{} ({} core{})", device.name(), device.cores, device.cores == 1 ? "" : "s"));
   return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void on_chief(const Strategy& strategy, const std::function<void()>& check) {
+  if (strategy.is_chief()) notify_on_failure(strategy.state()->cluster(), check);
 }
 
 Strategy ReplicaOptions::make_strategy() const {

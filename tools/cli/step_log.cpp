@@ -20,7 +20,9 @@ std::int64_t step_of(std::string_view line) {
 
 }  // namespace
 
-StepLog::StepLog(const std::string& path) : path_(path) { open(std::ios::app); }
+void StepLog::on_train_begin(Model&) {
+  open(std::ios::app);  // appends, because it is not known yet whether the run resumes and keeps the file
+}
 
 void StepLog::open(std::ios::openmode mode) {
   file_ = std::ofstream(path_, mode);

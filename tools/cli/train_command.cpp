@@ -229,6 +229,7 @@ bool has_gpus(const std::vector<LogicalDevice>& devices) {
 int run(TrainOptions options) {
   options.check();
   const Strategy strategy = options.replicas.make_strategy();
+  on_chief(strategy, [&] { options.check_outputs(); });
   const bool resumes = resumes_run(options, strategy);
   const int replicas = options.replicas.replicas_of(strategy);
   if (options.data.batch_size == 0) options.data.batch_size = std::int64_t{64} * replicas;

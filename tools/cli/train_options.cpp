@@ -61,6 +61,9 @@ void TrainOptions::check() const {
   require(early_stopping == 0 || early_stopping < epochs - 1,
           "--early-stopping {}: cannot end a training of {} epoch(s) early; give --epochs {} or more", early_stopping,
           epochs, early_stopping + 2);
+}
+
+void TrainOptions::check_outputs() const {
   if (!save.empty()) {
     require_model_ending(save, "--save");
     require_replaceable(save, "--save");

@@ -37,8 +37,12 @@ struct TrainOptions {
   bool cache_on_devices = false;
   bool json = false;
 
-  /// Throws InvalidArgument or InputError for options whose errors can be detected before any work starts.
+  /// Throws InvalidArgument or InputError for options whose errors can be detected before any work starts, except
+  /// outputs.
   void check() const;
+  /// Throws InvalidArgument or InputError for outputs that cannot be written on this worker, or that would replace the
+  /// data, each other or the weights of another run.
+  void check_outputs() const;
   ///@{
   /// The files of the weights that --checkpoint writes.
   std::string best_weights() const { return checkpoint + "/best.weights.h5"; }

@@ -11,8 +11,7 @@ void TrainedModelOptions::check() const {
   if (!weights.empty()) require_file(weights, "--weights");
 }
 
-TrainedModel make_trained_model(const TrainedModelOptions& options, Compiled needed) {
-  const Strategy strategy = options.replicas.make_strategy();
+TrainedModel make_trained_model(const TrainedModelOptions& options, const Strategy& strategy, Compiled needed) {
   DataOptions data = options.data;
   for (const std::string& file : {options.weights, options.model})
     if (!file.empty()) data.trained_files.push_back(file);

@@ -31,7 +31,8 @@ struct TrainedModel {
   bool each_step;                        ///< as in TrainingData
 };
 
-/// Throws like make_model_and_data, and InputError for weights that do not fit the model.
-TrainedModel make_trained_model(const TrainedModelOptions& options, Compiled needed);
+/// `strategy` is that of options.replicas. Throws like make_model_and_data, and InputError for weights that do not fit
+/// the model.
+TrainedModel make_trained_model(const TrainedModelOptions& options, const Strategy& strategy, Compiled needed);
 
 }  // namespace lockstep::cli
