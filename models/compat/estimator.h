@@ -24,8 +24,8 @@ struct RunConfig {
 struct EstimatorTrainOptions {
   /// Maximum number of steps of this call; training also stops at the end of the data.
   std::optional<std::int64_t> steps{};
-  /// Trains until optimizer().iterations() reaches this number or the data end; does nothing if iterations() has
-  /// already reached it.
+  /// Trains until optimizer().iterations() reaches this number, or to the end of the data. Does nothing if iterations()
+  /// has already reached the number.
   std::optional<std::int64_t> max_steps{};
   /// Callbacks of this call, called in this order (TensorFlow's hooks).
   std::vector<std::shared_ptr<Callback>> hooks{};
@@ -56,7 +56,8 @@ class Estimator {
  private:
   friend Estimator model_to_estimator(const Model& keras_model, const RunConfig& config);
   explicit Estimator(const Model& model) : model_(model) {}
-  /// The input function's data set in global batches, each of which concatenates the next batches, one per replica.
+  /// The input function's data set in global batches. Each global batch concatenates the next R batches, where R is the
+  /// number of replicas.
   Dataset global_batches(const InputFunction& input_fn) const;
 
   Model model_;
@@ -64,8 +65,8 @@ class Estimator {
 
 /// Makes an Estimator from a copy of the compiled model and its weights, on the replicas of `config`. The estimator
 /// uses the model's own optimizer, not a copy; do not train the original model with that optimizer afterwards. Throws
-/// LogicError for a model that was not compiled or whose optimizer has made a step, and if called in a strategy's
-/// scope. Throws Unsupported in the same cases as clone_model.
+/// LogicError if the model was not compiled, if its optimizer has made a step, and if called in a strategy's scope.
+/// Throws Unsupported in the same cases as clone_model.
 Estimator model_to_estimator(const Model& keras_model, const RunConfig& config = {});
 
 }  // namespace lockstep

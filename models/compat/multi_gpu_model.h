@@ -57,7 +57,7 @@ struct ReplicaGraph;
 /// template's inputs, output names and weights. Weights are saved and loaded as the template's weights.
 class ParallelModel : public Model {
  public:
-  /// The model that was replicated; it shares its weights with this one.
+  /// The model that was replicated. Both models have the same weights.
   const Model& template_model() const { return template_; }
   /// The replicas' devices, in replica order.
   const std::vector<LogicalDevice>& devices() const { return devices_; }
@@ -72,9 +72,9 @@ class ParallelModel : public Model {
 
 /// Replicates `model`, the template, over devices; the result shares the template's weights. Throws InvalidArgument for
 /// fewer than two devices, for devices that this machine does not have (for `gpus`, the message lists the machine's
-/// devices), and for `gpus` and `devices` together; Unsupported for GPUs that this build cannot use and for stateful
-/// layers; LogicError for a template made in the scope of a strategy with several replicas, and if called in a
-/// strategy's scope.
+/// devices), and if both `gpus` and `devices` are given. Throws Unsupported for GPUs that this build cannot use and for
+/// stateful layers. Throws LogicError for a template made in the scope of a strategy with several replicas, and if
+/// called in a strategy's scope.
 ParallelModel multi_gpu_model(const Model& model, const MultiGpuOptions& options = {});
 
 /// make_parallel of keras-extras, except that no rows are dropped: if gpu_count does not divide the number of rows, the

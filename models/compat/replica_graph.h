@@ -4,8 +4,8 @@
 
 #include <lockstep/models/training/model.h>
 
-// The graph of multi_gpu_model: slices of the batch, a call of the template on each, and the concatenation of their
-// outputs.
+// The graph of multi_gpu_model: slices of the batch, a call of the template on each slice, and the concatenation of the
+// calls' outputs.
 
 namespace lockstep {
 

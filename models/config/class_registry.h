@@ -15,8 +15,8 @@
 
 namespace lockstep {
 
-/// The classes of one kind, such as layers, that files can hold: Keras' own, and those that the program registers.
-/// Threads may use it concurrently.
+/// The classes of one kind, such as layers, that files can hold: Keras' classes and the classes that the program
+/// registers. Threads may use it concurrently.
 template <class Result, class Source>
 class ClassRegistry {
  public:
@@ -60,8 +60,8 @@ class ClassRegistry {
   }
 
   /// How files name the class. `common`: names of the options that files hold for all classes of this kind, such as
-  /// "name". Throws Unsupported, naming the `object`, if the class is neither Keras' nor registered, and if it is
-  /// registered and one of its options has a name in `common`.
+  /// "name". Throws Unsupported, which names the `object`, for a class that is neither Keras' nor registered, and for a
+  /// registered class that has an option with a name in `common`.
   FileClass file_class(std::string_view object, const ObjectConfig& config, std::span<const std::string> common) const {
     const FileClass found = file_class(object, config.class_name);
     for (const std::string& name : common)
@@ -128,7 +128,7 @@ class ClassRegistry {
   Classes keras_;
   Classes others_;
   mutable std::mutex mutex_;
-  std::vector<Registered> registered_;  ///< few, so that a search is quick
+  std::vector<Registered> registered_;  ///< few, so a linear search is fast
 };
 
 }  // namespace lockstep

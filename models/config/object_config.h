@@ -46,17 +46,17 @@ struct FileClass {
   std::string registered_name{};  ///< "package>name", or the class name for keras.applications; null in files if empty
 };
 
-/// "package>name". Throws InvalidArgument if one of the two is empty or contains '>'.
+/// "package>name". Throws InvalidArgument if the package or the name is empty or contains '>'.
 std::string registered_name(std::string_view package, std::string_view name);
-/// Whether a class name in a file is that of a registered class, "package>name".
+/// Whether a class name in a file has the form "package>name", which only registered classes have.
 bool is_registered(std::string_view class_name);
 /// The class name of an object in a file: "package>name" for a registered class, otherwise its "class_name".
 std::string class_name_in(const nlohmann::ordered_json& object);
 
 /// Keras 3's form of an object without options: {"module", "class_name", "config": {}, "registered_name"}.
 nlohmann::ordered_json keras_object(const FileClass& file_class);
-/// Turns Keras 3's form of an object into that of legacy files: "class_name", which is the registered name if there is
-/// one, and "config".
+/// Converts an object from Keras 3's form to the form in legacy files, {"class_name", "config"}. The "class_name" is
+/// then the registered name if there is one.
 void make_legacy(nlohmann::ordered_json& object);
 
 /// The options, sorted by key.
@@ -64,12 +64,13 @@ nlohmann::ordered_json sorted_options(const ObjectConfig& object);
 /// Keras' JSON object of a class, with these options as its "config".
 nlohmann::ordered_json object_json(const FileClass& file_class, const nlohmann::ordered_json& options, ConfigForm form);
 
-/// Keras' form of a function, given by name: the name itself in legacy files, otherwise an object that holds it.
+/// Keras' form of a function, given by name: the name itself in legacy files, otherwise an object that contains the
+/// name.
 nlohmann::ordered_json function_json(const std::string& name, ConfigForm form);
 
 /// An object or a function read from a file.
 struct NamedObject {
-  ObjectConfig object;  ///< if the file has only a name, it is the class_name
+  ObjectConfig object;  ///< if the file has only a name, this name is the class_name
   std::string name;     ///< the object's "name"; empty if it has none
 };
 

@@ -21,10 +21,10 @@ namespace lockstep {
 bool is_int64(const nlohmann::ordered_json& value);
 
 /// Writes or reads the options of an object as Keras' "config", the JSON that files hold for layers, optimizers, losses
-/// and similar objects. An object lists its options once, for both directions: when writing, each function below writes
-/// its argument; when reading, it sets its argument to the value in the file, or leaves it unchanged where the file has
-/// none. When reading, the functions throw InputError, naming the object, the option and the valid values, for a value
-/// that the argument cannot have.
+/// and similar objects. An object lists its options once, for both directions. When writing, each function below writes
+/// its argument. When reading, each function sets its argument to the value in the file; if the file has no value for
+/// the option, the argument is unchanged. For a value that the argument cannot have, reading throws InputError, which
+/// names the object, the option and the valid values.
 class OptionVisitor {
  public:
   /// A visitor that writes. `object` names the object in messages, e.g. "the optimizer SGD".
@@ -86,8 +86,8 @@ class OptionVisitor {
     value = given.value_or(if_null);
   }
 
-  /// Throws InputError for an option of the file that was neither read nor passed over, unless it is null, false or 0.
-  /// Precondition: this visitor reads.
+  /// Throws InputError for an option of the file that was neither read nor ignored (passed_over). Options whose value
+  /// is null, false or 0 are accepted. Precondition: this visitor reads.
   void check_all_read() const;
   /// The values written so far, or the values to be read.
   const nlohmann::ordered_json& values() const { return *values_; }
@@ -100,9 +100,9 @@ class OptionVisitor {
   /// Whether this visitor reads.
   bool is_reading() const { return reading_; }
   /// When writing, writes the value and returns null. When reading, marks the option as read and returns its value, or
-  /// null where the file has none.
+  /// null if the file does not have the option.
   const nlohmann::ordered_json* exchange(const char* key, const nlohmann::ordered_json& written);
-  /// Throws the InputError for a wrong value; `right` describes the valid ones.
+  /// Throws the InputError for a wrong value; `right` describes the valid values.
   [[noreturn]] void refuse(const char* key, const nlohmann::ordered_json& value, std::string_view right) const;
   /// The object's name in messages.
   const std::string& object() const { return object_; }
@@ -133,7 +133,7 @@ void OptionVisitor::choice(const char* key, T& value, std::initializer_list<std:
   value = std::data(choices)[chosen(key, own, names)].second;
 }
 
-/// Reads options; those that the file lacks have their defaults. Throws the same errors as Options::describe and
+/// Reads options; options that the file lacks keep their defaults. Throws the same errors as Options::describe and
 /// check_all_read(). Precondition: the visitor reads.
 template <class Options, std::same_as<OptionVisitor> Visitor>
 requires requires(Options options, Visitor& visitor) { options.describe(visitor); }

@@ -7,11 +7,10 @@
 
 namespace lockstep {
 
-/// Indices of the layers in the order of Keras' `model.layers`, in which Keras' files number them. `calls` are a
-/// network's calls, `outputs` its outputs (Network::outputs), `layers` the number of layers.
-/// Layers are sorted by the distance of their farthest call from the outputs, in descending order. Layers of equal
-/// distance are in the order in which depth-first walks from the outputs reach them (`map_graph` in Keras'
-/// ops/function.py).
+/// Indices of the layers in the order of Keras' `model.layers`. Keras' files number the layers in this order. `calls`
+/// are a network's calls, `outputs` its outputs (Network::outputs), `layers` the number of layers. Layers are sorted by
+/// the distance of their farthest call from the outputs, in descending order. Layers of equal distance are in the order
+/// in which depth-first walks from the outputs reach them (`map_graph` in Keras' ops/function.py).
 std::vector<int> keras_layer_order(const std::vector<GraphCall>& calls, const std::vector<int>& outputs,
                                    std::size_t layers);
 
@@ -21,8 +20,8 @@ std::vector<int> keras_call_order(const std::vector<GraphCall>& calls, const std
                                   std::size_t layers);
 
 /// Indices of Network::calls() in the order in which the network runs them: 0, 1, 2, ..., or Keras' order if a layer
-/// with LayerImpl::has_statistics is called more than once, so that the calls update its statistics in the same order
-/// as in Keras. Precondition: the network's layers are built.
+/// with LayerImpl::has_statistics is called more than once. The calls of such a layer then update its statistics in the
+/// same order as in Keras. Precondition: the network's layers are built.
 std::vector<int> running_order(const Network& network);
 
 /// Describes the network as a Keras model with this name. Its parts are the models that are part of the network, and
@@ -33,8 +32,9 @@ NestedModel keras_model(const Network& network, const std::string& name, const s
 /// layers. Layers that no output depends on are left out.
 NestedModel flat_keras_model(const Network& network, const std::string& name);
 
-/// Describes the network in the form that whole-model files hold: like keras_model or, if a layer or a model is part of
-/// several models, like flat_keras_model, because Keras would not find the weights of the shared part in the file.
+/// Describes the network in the form that whole-model files hold: like flat_keras_model if a layer or a model is part
+/// of several models, otherwise like keras_model. (Keras would not find the weights of a part of several models in a
+/// file in the form of keras_model.)
 NestedModel saved_keras_model(const Network& network, const std::string& name);
 
 /// The layers of a model and of all models in it, each once, in Keras' order.

@@ -16,9 +16,9 @@ namespace lockstep {
 /// may be unused, and it may itself be an output. The constructor gives layers without a name the names that Keras
 /// would (conv2d, conv2d_1, ...), and builds new layers in the open strategy's scope. If the network contains layers of
 /// several other networks, their automatic names are made unique again. Equal networks with equal seeds have equal
-/// initial weights. New layers draw random numbers that are independent of those of the layers that the network shares
-/// with other networks; networks with equal seeds that share no layers draw the same numbers. Layers run in the order
-/// in which they were called on symbols, or in Keras' order if a layer with statistics is called several times
+/// initial weights. The random numbers of a new layer are independent of the random numbers of layers that the network
+/// shares with other networks. Networks with equal seeds and no shared layers draw the same numbers. Layers run in the
+/// order in which they were called on symbols, or in Keras' order if a layer with statistics is called several times
 /// (running_order).
 ///
 /// A network that is called on symbols becomes part of another network. As in Keras, this includes its layers whose
@@ -37,12 +37,17 @@ namespace lockstep {
 /// network called in a DeviceScope runs as a whole on that device.
 class Network {
  public:
-  /// Throws InvalidArgument without inputs or outputs; for an input that is given twice; for an output that depends on
-  /// an Input that is not given; for an input that is a layer's first result if an output depends on the layer's other
-  /// results; for two layers of the same name; for a layer that belongs to another layer, was built for other shapes or
-  /// another strategy, or has weights that depend on an unknown size; and for a stateful layer unless all inputs have
-  /// the same batch size above 0. Throws LogicError inside a replica, and for layers placed by a DeviceScope if a
-  /// strategy's scope is open.
+  /// Throws InvalidArgument
+  /// - without inputs or without outputs;
+  /// - for an input that is given twice;
+  /// - for an output that depends on an Input that is not given;
+  /// - if an input is the first result of a layer and an output depends on another result of this layer;
+  /// - for two layers of the same name;
+  /// - for a layer that belongs to another layer, was built for other shapes or another strategy, or has weights that
+  ///   depend on an unknown size;
+  /// - for a stateful layer, unless all inputs have the same batch size above 0.
+  ///
+  /// Throws LogicError inside a replica, and if a strategy's scope is open and a DeviceScope has placed a layer.
   Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, std::uint64_t seed);
   ///@{
   /// A network with one output.
@@ -54,8 +59,8 @@ class Network {
   /// Computes (n, output shape) for each output from (n, input shape) for each input, with the calling replica's copy
   /// of the weights. If `masks` is not null, the mask of each output (LayerCall::masks) is appended to it, undefined
   /// for an output without a mask. Throws InvalidArgument for a wrong number or shape of inputs and, with stateful
-  /// layers, for a global batch of another size than the inputs' batch_size; LogicError outside replicas if the
-  /// strategy has several and `mode` or a call's own mode is Mode::train.
+  /// layers, if the global batch does not have the inputs' batch_size. If `mode` or a call's own mode is Mode::train
+  /// and the strategy has several replicas, throws LogicError outside replicas.
   std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode, std::vector<Tensor>* masks = nullptr) const;
   /// Same as run(), for a network with one output. Throws LogicError if it has several.
   Tensor operator()(const std::vector<Tensor>& xs, Mode mode) const;
@@ -75,7 +80,7 @@ class Network {
   ///@}
   ///@{
   /// The layer of this name or at this index of layers(); a negative index counts from the end. Throws InvalidArgument
-  /// naming layers of similar names or the number of layers.
+  /// if there is none; the message has similar names or the number of layers.
   Layer get_layer(const std::string& name) const;
   Layer get_layer(int index) const;
   ///@}
@@ -92,8 +97,8 @@ class Network {
   }
   /// For each output, the index in calls() of the call that computes it; -1 - i if it is input i.
   const std::vector<int>& outputs() const { return outputs_; }
-  /// For each output, the name of the input or layer that it comes from, or of the model if that layer belongs to a
-  /// model that is part of this network. Repeated names get "_1", "_2", ... appended, as in Keras 2.
+  /// For each output, the name of the input or the layer that it comes from; if this layer belongs to a model that is
+  /// part of this network, the name of that model. Repeated names get "_1", "_2", ... appended, as in Keras 2.
   std::vector<std::string> output_names() const;
   /// The layers, each once, in the order of their first calls.
   const std::vector<Layer>& layers() const { return layers_; }
@@ -107,7 +112,7 @@ class Network {
   std::vector<Variable> trainable_variables() const;
   ///@}
   /// For each variable, its unique name in files of weights, such as "layer/kernel". It contains the layer's name in
-  /// this network, which differs from the one in Variable::name if connect() renamed the layer.
+  /// this network; if connect() renamed the layer, Variable::name contains the layer's original name.
   std::vector<std::string> weight_names() const;
   /// Number of elements of all variables.
   std::int64_t count_params() const;

@@ -23,7 +23,7 @@ struct GraphCall {
   std::optional<Mode> mode{};             ///< the call's own mode, which replaces the network's
   bool use_causal_mask = false;           ///< see LayerCall::use_causal_mask
   int result = 0;                         ///< if above 0: this is result number `result` of the call inputs[0]
-  int model_call = -1;                    ///< index in Network::model_calls of the call that made this one; or -1
+  int model_call = -1;                    ///< index in Network::model_calls, if a model's call made this call; else -1
   std::uint64_t remat = 0;                ///< see Symbol::Node::remat
   bool broadcasts = false;                ///< whether an input's shape differs from the result's
 };
@@ -56,7 +56,7 @@ struct PlanStep {
   bool is_read_again = false;     ///< whether other steps return further results of this step's call
   /// See LayerCall::is_output.
   bool is_output = false;
-  int remat_block = -1;           ///< consecutive steps of one RematScope have the same number; -1 for other steps
+  int remat_block = -1;           ///< number shared by consecutive steps of one RematScope; -1 for other steps
   std::vector<int> last_reads{};  ///< steps whose results are freed after this step; may include this step
 };
 
@@ -72,9 +72,9 @@ struct Plan {
 
 /// Plans the execution of `calls` in the order `order`, a list of their indices; `outputs` is Network::outputs(), and
 /// `masked` says whether results may have masks. Optimizations:
-/// - in a network without masks, an Add of two inputs of equal shape is fused into the layer that computes one of them,
-///   if that layer supports it, is called once, and runs on the same device in the same dtype, and if nothing else
-///   reads its result;
+/// - in a network without masks, an Add of two inputs of equal shape is fused into a layer that computes one of the
+///   inputs, if the layer supports it, is called once, runs on the same device in the same dtype, and has no other
+///   reader of its result;
 /// - a ReLU that is the only reader of a layer's result is fused into that layer, if that layer supports it and runs on
 ///   the same device in the same dtype;
 /// - in a network without masks, the inputs of a concatenation along the last axis are written directly into its

@@ -20,8 +20,9 @@ class PlanExecution : public std::enable_shared_from_this<PlanExecution> {
   /// `placed`: whether any step has a PlanStep::device. `masked`: whether results may have masks.
   PlanExecution(Plan plan, const std::vector<Layer>& layers, bool placed, bool masked);
 
-  /// See Network::run. `input_masks` has the mask of each input, undefined for an input without one; it is empty if no
-  /// input has one. Preconditions: the inputs have the network's shapes; if an input has a mask, masked() is true.
+  /// See Network::run. `input_masks` has an element for each input, undefined for an input without a mask; it is empty
+  /// if no input has a mask. Preconditions: the inputs have the network's shapes; if an input has a mask, masked() is
+  /// true.
   std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode, std::vector<Tensor>* masks,
                           std::span<const Tensor> input_masks = {}) const;
   /// The steps.

@@ -37,7 +37,7 @@ class Symbol {
     bool use_causal_mask = false;  ///< see LayerCall::use_causal_mask
     int result = 0;                ///< index among the call's results
     std::uint64_t remat = 0;       ///< number of the RematScope in which the call was made; 0 if there was none
-    /// For a result of a model's call: the other symbols of that call that none of its layers reads, such as the
+    /// For a result of a model's call: the other symbols of that call that no layer of the model reads, such as the
     /// model's unused inputs and its other outputs. A network that uses one of the results and contains the call as a
     /// whole also includes these symbols.
     std::vector<Symbol> unread{};

@@ -6,8 +6,8 @@
 
 #include <lockstep/models/graph/symbol.h>
 
-// Keras' operations (keras.ops) on symbols. Each call is a layer without weights; files of whole models hold it in the
-// form in which Keras records it. Axes count the batch axis, as in Keras; no operation may work along it.
+// Keras' operations (keras.ops) on symbols. Each call is a layer without weights; files of whole models hold it in
+// Keras' form. As in Keras, axis 0 is the batch axis; no operation may work along the batch axis.
 
 namespace lockstep {
 

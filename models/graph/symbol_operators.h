@@ -2,9 +2,9 @@
 
 #include <lockstep/models/graph/symbol.h>
 
-// Arithmetic on symbols. Each operation is a layer: Add, Subtract, Multiply or Keras' operation Divide for two symbols,
-// where the examples' shapes broadcast; Divide for a number divided by a symbol; Rescaling for a symbol and a number in
-// all other cases.
+// Arithmetic on symbols. Each operator is a layer. For two symbols, it is Add, Subtract, Multiply or Keras' operation
+// Divide, and the examples' shapes broadcast. For a number divided by a symbol, it is Divide; for a negation and all
+// other operators with a number, Rescaling.
 
 namespace lockstep {
 
@@ -24,7 +24,7 @@ Symbol operator*(const Symbol& a, double b);
 Symbol operator*(double a, const Symbol& b);
 Symbol operator-(const Symbol& a);
 ///@}
-/// a / b, element-wise. Throws InvalidArgument if b is 0 or NaN.
+/// a / b, element-wise. Throws InvalidArgument unless 1 / b is finite.
 Symbol operator/(const Symbol& a, double b);
 
 }  // namespace lockstep
