@@ -110,8 +110,7 @@ struct GroupQueryAttentionOptions {
 /// MultiHeadAttention with fewer key and value heads than query heads (Ainslie et al. 2023): num_query_heads /
 /// num_key_value_heads neighboring query heads share one key head and one value head. Query, value and key are
 /// sequences (time, features). The result has the query's number of features. As in Keras, `activity_regularizer`
-/// applies to the layer's output and, if they are used, to the attention weights, in addition to the results of the
-/// projections.
+/// applies to the results of the projections, to the layer's output and, if they are used, to the attention weights.
 struct GroupQueryAttention : AttentionLayer {
   /// Throws InvalidArgument for sizes and a sliding_window below 1, for a dropout outside [0, 1), and if
   /// num_query_heads is not a multiple of num_key_value_heads.

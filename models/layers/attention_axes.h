@@ -10,8 +10,8 @@ namespace lockstep {
 
 /// The roles of the axes of MultiHeadAttention's inputs (n, ..., features). Queries attend to keys along the attended
 /// axes. Along the other axes between the batch axis and the features, attention is computed separately for each index,
-/// as for each example of the batch. The ops get sequences (n * others, time, features), where `others` and `time` are
-/// the products of the sizes of the other and of the attended axes.
+/// as for each example of the batch. The ops get sequences (n * others, time, features), where `others` is the product
+/// of the other axes' sizes and `time` is the product of the attended axes' sizes.
 class AttentionAxes {
  public:
   /// `attended`: Keras' attention_axes; if empty, all axes between the batch axis and the features. `rank`: number of
@@ -26,8 +26,8 @@ class AttentionAxes {
   /// The shape of the scores, without the batch axis: (other axes, heads, attended axes of the query, attended axes of
   /// the key). `query` and `key` are shapes without the batch axis.
   Shape scores(std::int64_t heads, const Shape& query, const Shape& key) const;
-  /// Whether a mask broadcasts to the scores, both without the batch axis. Of the axes (other axes, heads), the mask
-  /// may have only the first few, or none.
+  /// Whether a mask broadcasts to the scores; both shapes lack the batch axis. The mask may lack the last of the axes
+  /// (other axes, heads), or all of them.
   bool fits(const Shape& mask, const Shape& scores) const;
 
   /// Reshapes x (n, ..., features) to sequences (n * others, time, features).
@@ -38,8 +38,8 @@ class AttentionAxes {
   /// Inserts the axes that are missing in a mask (n, ..., attended axes of the query, attended axes of the key), with
   /// size 1, before the attended axes of the query.
   Tensor with_all_axes(const Tensor& mask) const;
-  /// Reshapes a mask with all axes to (n * others, heads, time of the query, time of the key). Axes of size 1 that are
-  /// not merged with others keep this size. `scores`: the shape of the scores, with the batch axis.
+  /// Reshapes a mask with all axes to (n * others, heads, time of the query, time of the key). An axis of size 1 keeps
+  /// this size unless it is merged with another axis. `scores`: the shape of the scores, with the batch axis.
   Tensor of_sequences(const Tensor& mask, const Shape& scores) const;
 
  private:

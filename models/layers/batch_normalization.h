@@ -54,15 +54,17 @@ struct BatchNormalizationOptions {
 /// moving statistics with them; at inference it uses the moving statistics. Weights, each (c): gamma if `scale`, beta
 /// if `center`, moving_mean, moving_variance.
 ///
-/// Under a strategy, each replica normalizes by the statistics of its own part of the batch, unless `synchronized`, and
-/// keeps its own moving statistics. Outside replicas and in files, a moving statistic is the mean of the replicas'
-/// moving statistics, each weighted by the moving average of the replica's share of the rows. This mean equals the
-/// moving average of the row-weighted mean of the replicas' batch statistics. A replica takes the other replicas'
-/// numbers of rows from the DistributedBatch given to `Strategy::run`; without a DistributedBatch, the replicas
-/// exchange these numbers in each training call. A replica without rows keeps its moving statistics.
+/// Under a strategy, each replica normalizes by the statistics of its own part of the batch, unless `synchronized`.
+/// Except under CentralStorageStrategy, each replica keeps its own moving statistics; a replica without rows does not
+/// change them. Outside replicas and in files, a moving statistic is the mean of the replicas' moving statistics, each
+/// weighted by the moving average of the replica's share of the rows. This mean equals the moving average of the
+/// row-weighted mean of the replicas' batch statistics. Under CentralStorageStrategy, all replicas share one copy of
+/// each moving statistic, which holds this moving average. The replicas' numbers of rows come from the DistributedBatch
+/// given to `Strategy::run`; without a DistributedBatch, the replicas exchange these numbers in each training call.
 ///
 /// Elements that a mask leaves out are normalized, but do not count in the mean and variance of a batch. On masked
-/// inputs, a trainable layer throws Unsupported in training unless `axis` is the last one.
+/// inputs, a trainable layer in training throws Unsupported if `axis` is not the last axis, and InvalidArgument if the
+/// mask does not have all axes of the input but the last.
 struct BatchNormalization : Layer {
   /// Throws InvalidArgument unless 0 <= momentum <= 1 and epsilon > 0.
   explicit BatchNormalization(const BatchNormalizationOptions& options = {});

@@ -28,9 +28,10 @@ struct BidirectionalOptions {
 /// MergeMode::concat doubles the last axis. The backward layer's sequence is reversed before it is merged. (If the
 /// forward layer has go_backwards = true, the steps of the result are in reverse order, but the mask is not.)
 ///
-/// The forward layer is a copy of `layer` with the name "forward_NAME". Weights, initial states and, with return_state,
-/// further results are those of the forward layer, followed by those of the backward layer. With MergeMode::none, the
-/// first two results are those of the forward and of the backward layer.
+/// The forward layer is a copy of `layer` with the name "forward_NAME". The weights and the initial states are the
+/// forward layer's, followed by the backward layer's. The first result is the merged result; with MergeMode::none, the
+/// first two results are the forward layer's and the backward layer's. With return_state, the final states follow as
+/// further results, in the order of the initial states.
 struct Bidirectional : Layer {
   /// Throws InvalidArgument unless both layers are LSTM, GRU or SimpleRNN, agree in return_sequences, return_state and
   /// stateful, and run in opposite directions. Calling the layer throws InvalidArgument unless both have the same

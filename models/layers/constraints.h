@@ -28,7 +28,7 @@ struct NormAxes {
 struct MinMaxNormOptions {
   double min_value = 0;  ///< lower limit of the norms
   double max_value = 1;  ///< upper limit of the norms
-  double rate = 1;       ///< share of a norm's distance to the limits that each step removes, in [0, 1]
+  double rate = 1;       ///< in [0, 1]: each step removes this share of a norm's distance to the limits
   NormAxes axis = 0;     ///< the axes that a norm sums over
 };
 

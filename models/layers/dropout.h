@@ -14,7 +14,7 @@ struct DropoutOptions {
   /// Keras' arguments, with the same names and defaults.
   double rate = -1;  ///< required
   /// For each axis, including the batch axis: 1 if all elements along it are dropped or kept together, -1 (Keras' None)
-  /// or the axis' size if they are drawn independently. For the batch axis, the size is that of a replica's batch. If
+  /// or the axis' size if they are drawn independently. The size of the batch axis is the replica's number of rows. If
   /// empty, every element is drawn independently.
   std::vector<std::int64_t> noise_shape{};
   std::string name{};
@@ -28,8 +28,8 @@ struct DropoutOptions {
 /// 3 draws one mask for all replicas).
 struct Dropout : Layer {
   /// Throws InvalidArgument unless 0 <= rate < 1, and for a noise_shape with numbers below 1 other than -1. A call of
-  /// the layer throws it for inputs whose number of axes is not that of noise_shape or whose sizes differ from it along
-  /// an axis where it is neither 1 nor -1.
+  /// the layer throws InvalidArgument if the input and noise_shape have different numbers of axes, and if a size in
+  /// noise_shape is neither 1, nor -1, nor the input's size along this axis.
   explicit Dropout(const DropoutOptions& options);
 };
 

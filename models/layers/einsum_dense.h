@@ -34,8 +34,8 @@ struct EinsumDenseOptions {
 };
 
 /// activation(einsum(equation, x, kernel) + bias). Weights: kernel, with one axis for each letter of its term in the
-/// equation; bias, with the result's axes from the first axis in `bias_axes` on, where axes that are not in `bias_axes`
-/// have size 1.
+/// equation; bias, which has the axes of the result from the first axis in `bias_axes` to the last axis; an axis that
+/// is not in `bias_axes` has size 1.
 struct EinsumDense : Layer {
   /// Throws InvalidArgument for an equation that does not have the form described at EinsumDenseOptions::equation, and
   /// for bias_axes that the result does not have. A call of the layer throws it for inputs and an output_shape that do

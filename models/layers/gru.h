@@ -41,11 +41,11 @@ struct GruOptions {
 };
 
 /// Keras' GRU: (time, features) -> (units) or, with `return_sequences`, (time, units). Weights, with the gates in the
-/// order z, r, h: kernel (features, 3 units), recurrent_kernel (units, 3 units), and bias (2, 3 units), with one row
-/// for the input and one for the state, or (3 units) without `reset_after`. A call on {x, h} starts from the state h,
-/// (units), instead of 0. Fast only with Keras' defaults for activation, recurrent_activation, use_bias, reset_after
-/// and recurrent_dropout. GPUs then run all time steps in one cuDNN call, unless the call passes an initial state or a
-/// `stateful` layer has kept one.
+/// order z, r, h: kernel (features, 3 units), recurrent_kernel (units, 3 units), and bias (2, 3 units), with a row for
+/// the input and a row for the state. Without `reset_after`, the bias is (3 units). A call on {x, h} starts from the
+/// state h, (units), instead of 0. Fast only with Keras' defaults for activation, recurrent_activation, use_bias,
+/// reset_after and recurrent_dropout. GPUs then run all time steps in one cuDNN call, except in calls that start from
+/// an initial state: a given state, or the last state of a `stateful` layer.
 struct GRU : Layer {
   /// Throws InvalidArgument for units below 1 and dropout rates outside [0, 1).
   explicit GRU(const GruOptions& options);

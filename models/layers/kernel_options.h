@@ -7,7 +7,7 @@
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 
-// Functions that write or read options shared by several layers with kernels, in Keras' order, and checks of
+// Functions that write or read, in Keras' order, the options that several layers with kernels share; and checks of
 // convolutions.
 
 namespace lockstep {

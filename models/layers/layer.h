@@ -119,12 +119,12 @@ class LayerImpl {
   /// no penalties on its weights.
   bool trainable() const { return trainable_; }
   /// Freezes or unfreezes the layer and the layers inside it, in all models that contain it. A model that was compiled
-  /// before must be compiled again before fit(). When a layer is frozen, every replica gets the mean of the replicas'
-  /// moving statistics, which no step changes until it is unfrozen; all workers must freeze it at the same time. Throws
-  /// LogicError in a replica and, for a layer with moving statistics, in the scope of a strategy other than the one in
-  /// whose scope they were created.
+  /// before must be compiled again before fit(). When a layer is frozen, the moving statistics of all replicas become
+  /// the mean over the replicas, and no step changes them until the layer is unfrozen; all workers must freeze it at
+  /// the same time. Throws LogicError in a replica. For a layer with moving statistics, also throws LogicError in the
+  /// scope of a strategy other than the strategy in whose scope the statistics were created.
   void set_trainable(bool trainable);
-  /// The dtype policy of the scope in which the layer was created, or the one set since.
+  /// The dtype policy of the scope in which the layer was created, or the policy set since.
   DTypePolicy dtype_policy() const { return dtype_policy_; }
   /// Throws LogicError for a built layer.
   void set_dtype_policy(DTypePolicy policy);
@@ -140,7 +140,7 @@ class LayerImpl {
   /// One more than the largest LayerSeed::stream that the layer and the layers inside it use with this seed; 0 if they
   /// use none.
   virtual std::uint32_t first_free_stream(std::uint64_t seed) const;
-  /// Whether another layer has built this one as an inner layer; only that layer calls it.
+  /// Whether this layer is an inner layer of another layer. Only the other layer may call it.
   bool is_inner() const { return !outer_name_.empty(); }
   /// The layers inside this one, in the order in which they were built.
   const std::vector<InnerLayer>& inner_layers() const { return inner_layers_; }

@@ -94,8 +94,8 @@ inline Shape as_images(const Shape& input) {
 }
 
 ///@{
-/// A size along the axes of an image, unchanged, or a size along a sequence, which is treated as an image of one row:
-/// {of_rows, size}.
+/// The size along both axes of an image. Returns a Size2d unchanged. A sequence is treated as an image of one row: its
+/// size becomes {of_rows, size}.
 inline Size2d for_images(Size2d size, std::int64_t /*of_rows*/ = 1) { return size; }
 inline Size2d for_images(std::int64_t size, std::int64_t of_rows = 1) { return {of_rows, size}; }
 ///@}

@@ -66,8 +66,8 @@ class LayerConfig : public OptionVisitor {
   void option(const char* key, Size2d& value);
   void option(const char* key, std::optional<Size2d>& value);
   ///@}
-  /// Borders, [[top, bottom], [left, right]] in files. Also reads [rows, columns], the widths at top and bottom and at
-  /// left and right, or one number for all four.
+  /// Borders, [[top, bottom], [left, right]] in files. Also reads [rows, columns], where `rows` is the width at the top
+  /// and the bottom and `columns` the width at the left and the right, or one number for all four sides.
   void option(const char* key, Borders2d& value);
   /// Dropout's noise_shape: a list of sizes and -1. Files have null in place of -1, and null for an empty list.
   void noise_shape(const char* key, std::vector<std::int64_t>& value);
@@ -82,7 +82,8 @@ class LayerConfig : public OptionVisitor {
   void option(const char* key, Regularizer& value);
   /// A constraint; null in files for no constraint.
   void option(const char* key, Constraint& value);
-  /// An initializer. Writes those of initializers.h; leaves any other initializer out, so that Keras uses its default.
+  /// An initializer. Writes only the initializers of initializers.h; for any other, the file has no option, and Keras
+  /// uses its default.
   void option(const char* key, SeededInitializer& value);
   /// A layer inside this one (InnerLayer). `input_rank` is the number of axes of its first input, including the batch
   /// axis. A null pointer is null in files.
@@ -94,8 +95,8 @@ class LayerConfig : public OptionVisitor {
   /// Axes, written as null if there are none, as a number if there is one, and otherwise as a list. Reads all three
   /// forms.
   void axes(const char* key, std::vector<int>& value);
-  /// Numbers of this shape, in row-major order. Files have nested lists, a single number for one number, and null for
-  /// no numbers.
+  /// Numbers of this shape, in row-major order. Files have nested lists, or a bare number, or null if there are no
+  /// numbers.
   void numbers(const char* key, std::vector<double>& values, Shape& shape);
   /// Sizes; files have null in place of -1. Also reads a single number.
   void sizes(const char* key, Shape& value);

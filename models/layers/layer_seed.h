@@ -13,7 +13,7 @@ struct LayerSeed {
   std::uint32_t first = 0;   ///< added to the numbers of sequences; nonzero only for layers inside another layer
 
   /// The key of the layer's random sequence `number`, for example one for each weight. Precondition, not checked:
-  /// `number` is below 16; in a layer inside another one, which can contain up to four, it is below 4.
+  /// `number` is below 16, or below 4 in a layer inside another layer, which can contain up to four layers.
   RandomKey key(std::uint32_t number) const { return {.seed = seed, .stream = stream * 16 + first + number}; }
 };
 

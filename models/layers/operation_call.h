@@ -34,14 +34,14 @@ class OperationCall {
   /// Axes that the operation inserts into the first input, as axes of the result. Throws InvalidArgument if the option
   /// is left out.
   std::vector<int> new_axes(const char* key) const;
-  /// Axes of the first input. Throws InvalidArgument if the option is left out, for which Keras uses all axes,
+  /// Axes of the first input. Throws InvalidArgument if the option is left out, because Keras then uses all axes,
   /// including the batch axis.
   std::vector<int> axes(const char* key) const;
   bool flag(const char* key) const;                        ///< false if it is left out
   double number(const char* key, double otherwise) const;  ///< a number; `otherwise` if it is left out
   ///@{
-  /// A whole number; a list of whole numbers, for which options may also have a single one. Throw InvalidArgument if
-  /// the option is left out.
+  /// A whole number or a list of whole numbers. integers() also takes a single number, as a list of one. Throw
+  /// InvalidArgument if the option is left out.
   std::int64_t integer(const char* key) const;
   std::vector<std::int64_t> integers(const char* key) const;
   ///@}
@@ -59,10 +59,10 @@ class OperationCall {
   const nlohmann::ordered_json& value(const char* key) const;
   /// Argument i of the call: an input or a constant (a tensor, a number, a bool or nested lists of numbers and bools).
   Tensor operand(std::size_t i) const;
-  /// These arguments, cast to one dtype by Keras' rules: the widest dtype of the inputs, tensors and lists among them
-  /// (bool if there are none), except that an argument that is an integer turns bool into i32, and one that is a
-  /// fractional number turns bool and integer dtypes into f32. Throws InvalidArgument for an integer that the dtype
-  /// cannot hold.
+  /// These arguments, cast to one dtype by Keras' rules. The dtype is the widest dtype of the inputs, tensors and lists
+  /// among the arguments, or bool if there are none. If the arguments include a single integer, bool becomes i32; if
+  /// they include a single fractional number, bool and integer dtypes become f32. Throws InvalidArgument for an integer
+  /// that the dtype cannot hold.
   std::vector<Tensor> promoted(std::initializer_list<std::size_t> arguments) const;
   std::size_t arguments() const { return args_.size(); }  ///< number of the call's arguments
   /// Whether argument i of the call is an input.

@@ -52,16 +52,17 @@ struct NormalizationOptions {
 /// variance, the layer has three weights, which are never trained: the mean (initially 0) and the variance (initially
 /// 1), whose shape is the sizes of the axes, and a scalar count, which is unused but part of Keras' weight files.
 struct Normalization : Layer {
-  /// Throws InvalidArgument unless mean and variance have equally many elements, as many as `shape` if that is given;
-  /// for a negative variance, and for numbers that are not finite. A call throws it for inputs that lack one of the
-  /// axes or whose sizes do not fit `shape` or the sizes for which the layer was built.
+  /// Throws InvalidArgument if mean and variance have different numbers of elements, if `shape` is given and has
+  /// another number of elements, for a negative variance, and for numbers that are not finite. A call throws it for
+  /// inputs that lack one of the axes, and if the sizes of the axes do not fit `shape` or are not the sizes for which
+  /// the layer was built.
   explicit Normalization(const NormalizationOptions& options = {});
   /// Makes `Normalization({})` use the default options.
   explicit Normalization(Defaults) : Normalization() {}
-  /// Sets the mean and variance to those of `data`, a batch of inputs, u8 or f32, on the host. May be called before or
-  /// after the model is made. Throws InvalidArgument for data of another dtype, for empty data, for data that lack one
-  /// of the axes, and if the sizes of the axes are not those that the layer was built for. Throws LogicError if mean
-  /// and variance were given to the constructor.
+  /// Sets the mean and variance to the mean and variance of `data`, a batch of inputs of dtype u8 or f32 on the host.
+  /// May be called before or after the model is made. Throws InvalidArgument for data of another dtype, for empty data,
+  /// for data that lack one of the axes, and if the layer was built for other sizes of the axes. Throws LogicError if
+  /// mean and variance were given to the constructor.
   void adapt(const Tensor& data) const;
 };
 
@@ -80,9 +81,10 @@ struct CategoryEncodingOptions {
   void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
-/// Encodes the ids of each example: (k) -> (num_tokens) or, with one_hot unless k is 1, (k, num_tokens). Ids of f32 are
-/// truncated to integers. Ids that are not in [0, num_tokens) give zeros. With `count`, an optional second input (k)
-/// has Keras' count_weights: each id adds its weight instead of 1. Ids are f32, i32, i64 or u8; the result is f32.
+/// Encodes the ids of each example: (k) -> (num_tokens), or (k) -> (k, num_tokens) with one_hot and a k other than 1.
+/// Ids of f32 are truncated to integers. Ids that are not in [0, num_tokens) give zeros. With `count`, an optional
+/// second input (k) has Keras' count_weights: each id adds its weight instead of 1. Ids are f32, i32, i64 or u8; the
+/// result is f32.
 struct CategoryEncoding : Layer {
   /// Throws InvalidArgument for a num_tokens below 1. A call throws it for examples with more than one axis, and for a
   /// second input without `count` or of another shape.

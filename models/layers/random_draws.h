@@ -12,7 +12,7 @@ namespace lockstep {
 /// number of draws is part of the state of a training run.
 class RandomDraws {
  public:
-  /// Starts a sequence from this key for each replica of the strategy in scope that this process runs.
+  /// Starts a sequence from this key for each replica of this process. The strategy in scope determines the replicas.
   void start(const RandomKey& key);
   /// The key of the calling replica's next draw; outside replicas, of the next draw of this process's first replica.
   /// When recompute_grad calls its function again, the function gets the keys of its first call.

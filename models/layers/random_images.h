@@ -74,7 +74,7 @@ struct RandomZoomOptions {
   ///@{
   /// Keras' arguments, with the same names and defaults.
   RandomRange height_factor{};  ///< in (-1, 1]: 0.2 shows 1.2 times the height, -0.2 shows 0.8 of it; required in Keras
-  std::optional<RandomRange> width_factor{};  ///< if empty, the number drawn for the height: keeps the aspect ratio
+  std::optional<RandomRange> width_factor{};  ///< if empty, the height's number is used, which keeps the aspect ratio
   FillMode fill_mode = FillMode::reflect;
   Interpolation interpolation = Interpolation::bilinear;  ///< nearest or bilinear
   double fill_value = 0;
@@ -118,11 +118,11 @@ struct RandomCropLayerOptions {
 };
 
 /// Crops images: (h, w, c) -> (height, width, c). As in Keras, all images of a replica's batch are cropped at the same
-/// random position. At inference, and for images that are not both higher and wider than the result, returns the
+/// random position. At inference, and for images that are at most as high or at most as wide as the result, returns the
 /// largest centered part with the result's aspect ratio, resized to the result's size, as Keras' documentation says.
 /// (Keras 3.15 itself does not crop at inference.)
 struct RandomCrop : Layer {
-  /// Throws InvalidArgument for sizes below 1.
+  /// Throws InvalidArgument for sizes below 1. A call throws it for empty images.
   explicit RandomCrop(const RandomCropLayerOptions& options);
 };
 
@@ -148,7 +148,7 @@ struct RandomBrightness : Layer {
 /// factor.upper, and clips the image to value_range. A negative factor.lower counts as 0, so that a single number means
 /// [0, number], as in Keras.
 struct RandomContrast : Layer {
-  /// Throws InvalidArgument for a value out of its range.
+  /// Throws InvalidArgument for a value out of its range, and for a negative factor.upper.
   explicit RandomContrast(const RandomColorOptions& options);
 };
 

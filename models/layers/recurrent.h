@@ -35,7 +35,8 @@ struct RecurrentOps {
   ///@{
   /// Used with Keras' defaults for activations, use_bias and reset_after, and without recurrent dropout. `usual_states`
   /// is called if there are initial states, or if the layer has a cell state c and its final states are needed;
-  /// otherwise `usual`. The last argument is return_sequences. Both are null for a layer that has only `composed`.
+  /// otherwise `usual` is called. The last argument is return_sequences. A layer that has only `composed` has null for
+  /// both.
   Tensor (*usual)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool);
   RecurrentStates (*usual_states)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrentStates&,
                                   bool);

@@ -26,7 +26,8 @@ struct ResizingOptions {
 
 /// Applies the op resize: (h, w, c) -> (height, width, c).
 struct Resizing : Layer {
-  /// Throws InvalidArgument for sizes below 1, and for crop_to_aspect_ratio and pad_to_aspect_ratio together.
+  /// Throws InvalidArgument for sizes below 1, and for crop_to_aspect_ratio and pad_to_aspect_ratio together. A call
+  /// throws it for empty images.
   explicit Resizing(const ResizingOptions& options);
 };
 
@@ -39,10 +40,10 @@ struct CenterCropOptions {
   void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
-/// Cuts out the middle of images: (h, w, c) -> (height, width, c). If a side of the images is smaller, applies the op
-/// resize with crop_to_aspect_ratio instead.
+/// Cuts out the middle of images: (h, w, c) -> (height, width, c). If the images are lower or narrower than the result,
+/// applies the op resize with crop_to_aspect_ratio instead.
 struct CenterCrop : Layer {
-  /// Throws InvalidArgument for sizes below 1.
+  /// Throws InvalidArgument for sizes below 1. A call throws it for empty images.
   explicit CenterCrop(const CenterCropOptions& options);
 };
 

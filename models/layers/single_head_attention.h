@@ -32,14 +32,14 @@ struct AttentionLayerOptions {
 ///
 /// In training, each attention weight is dropped with probability `dropout`; as in Keras, the second result has the
 /// attention weights after dropout. The random numbers depend on the model's seed, the layer, the replica and its
-/// number of training calls. activity_regularizer applies to both results.
+/// number of training calls. activity_regularizer applies to the first result and also to the second, if it is used.
 ///
 /// Queries do not attend to keys that the value's mask or the causal mask of a call excludes; a query whose keys are
 /// all masked attends to all of them with almost equal weights, as in Keras. Results of masked queries are 0. The key's
 /// mask has no effect.
 ///
-/// Trainable weights: if use_scale, a scalar `scale`, which multiplies the score or, with ScoreMode::concat, query +
-/// key. With ScoreMode::concat also a scalar `concat_score_weight`, which multiplies the score.
+/// Trainable weights: if use_scale, a scalar `scale`, the factor of the score or, with ScoreMode::concat, of query +
+/// key. With ScoreMode::concat also a scalar `concat_score_weight`, the factor of the score.
 struct Attention : AttentionLayer {
   /// Throws InvalidArgument for a dropout outside [0, 1).
   explicit Attention(const AttentionLayerOptions& options = {});
@@ -57,9 +57,8 @@ struct AdditiveAttentionOptions {
   void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
-/// Attention whose scores are the sums of scale * tanh(query + key) over the features (Bahdanau et al. 2015), and which
-/// needs the memory of ScoreMode::concat. Its other properties are those of Attention. Trainable weight: `scale`
-/// (features) if use_scale.
+/// Like Attention, but the scores are the sums of scale * tanh(query + key) over the features (Bahdanau et al. 2015).
+/// Needs as much memory as ScoreMode::concat. Trainable weight: `scale` (features) if use_scale.
 struct AdditiveAttention : AttentionLayer {
   /// Throws InvalidArgument for a dropout outside [0, 1).
   explicit AdditiveAttention(const AdditiveAttentionOptions& options = {});

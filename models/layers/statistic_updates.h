@@ -28,7 +28,7 @@ class StatisticUpdates {
   /// collection. The mean of all copies, weighted by VariableState::copy_weights, then equals the moving average of the
   /// global batches' statistics.
   void apply();
-  /// Adds an update to the calling thread's innermost collection. Without one, applies it at once.
+  /// Adds an update to the calling thread's innermost collection. Without a collection, applies the update at once.
   static void add(const StatisticUpdate& update);
 
  private:
