@@ -27,7 +27,8 @@ struct EmbeddingOptions {
 /// embeddings (input_dim, output_dim). Its gradient is sparse, with only the looked-up rows; see Optimizer::minimize
 /// for how replicas exchange it.
 struct Embedding : Layer {
-  /// Throws InvalidArgument for sizes below 1.
+  /// Throws InvalidArgument for sizes below 1. A call throws it for an id outside [0, input_dim), in the way described
+  /// at embedding_lookup.
   explicit Embedding(const EmbeddingOptions& options);
 };
 

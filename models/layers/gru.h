@@ -14,7 +14,7 @@ struct GruOptions {
   ///@{
   /// Keras' arguments, with the same names and defaults. Arguments without a default in Keras are required.
   std::int64_t units = 0;
-  bool return_sequences = false;      ///< returns h of every time step instead of the last one
+  bool return_sequences = false;      ///< returns h of all time steps, not only of the last one
   bool return_state = false;          ///< a further result is the last h, (units)
   bool go_backwards = false;          ///< runs from the last time step to the first
   bool stateful = false;              ///< a batch starts from the last states of the batch before it; see reset_states

@@ -19,9 +19,9 @@ struct AverageLossOptions {
 };
 
 /// sum(per_example_loss [* sample_weight]) / global_batch_size, a scalar; 0 for an empty global batch.
-/// `per_example_loss` is (n), one value for each example, or (n, ...). The loss and sample_weight have the same dtype,
-/// f32 or bf16, which is also that of the result. Throws InvalidArgument for an undefined or scalar loss, for a
-/// sample_weight of another shape and for a negative global_batch_size; LogicError in a strategy's scope outside `run`.
+/// `per_example_loss` is (n), one value for each example, or (n, ...). The loss, sample_weight and the result have the
+/// same dtype, f32 or bf16. Throws InvalidArgument for an undefined or scalar loss, for a sample_weight of another
+/// shape and for a negative global_batch_size. Throws LogicError in a strategy's scope outside `run`.
 Tensor compute_average_loss(const Tensor& per_example_loss, const AverageLossOptions& options = {});
 
 /// sum(loss) / number of replicas, for a loss of any shape that does not depend on the examples, such as a

@@ -34,10 +34,10 @@ Tensor predicted_steps(const Tensor& y_pred);
 /// Whether the loss or metric works along the last axis only, i.e. its option `axis` is missing, -1 or [-1].
 bool compares_last_axis(const ObjectConfig& config);
 
-/// Checks that the loss or metric `name` can compare an output with this mask step by step. `config` is its config if
-/// it is of a Keras class, else null. Throws Unsupported for a mask that is not (n, time), and if `config` has an axis
-/// other than the last one. Throws InvalidArgument for targets whose first axes are not (n, time). The errors name the
-/// loss or metric.
+/// Checks that the loss or metric `name` can compare an output with this mask step by step. `config` is the config of a
+/// loss or metric of Keras, and null for a custom one. Throws Unsupported for a mask that is not (n, time), and if
+/// `config` has an axis other than the last one. Throws InvalidArgument for targets whose first axes are not (n, time).
+/// The errors name the loss or metric.
 void check_steps(const std::string& name, const ObjectConfig* config, const Tensor& y_true, const Tensor& mask);
 
 /// The sum of x over all replicas; all of them must call this. Outside replicas, x itself. Not recorded by tapes.

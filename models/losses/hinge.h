@@ -2,7 +2,7 @@
 
 #include <lockstep/models/losses/loss.h>
 
-// Hinge losses of predictions p (n, ...) and targets y of their shape. The formulas are Keras'.
+// Hinge losses of predictions p (n, ...) and targets y of the same shape. The formulas are Keras'.
 
 namespace lockstep {
 
@@ -15,9 +15,9 @@ struct Hinge : Loss {
 struct SquaredHinge : Loss {
   SquaredHinge();
 };
-/// max(1 + other - own, 0), where `own` is the sum of y p over the last axis and `other` the largest (1 - y) p along
-/// it; if an example has several of these values, their mean. Targets and predictions are (n, ..., classes), and
-/// targets are one-hot.
+/// max(1 + other - own, 0), where `own` is the sum of y p over the last axis and `other` is the largest (1 - y) p along
+/// this axis. If an example has several of these values, its loss is their mean. Targets and predictions are (n, ...,
+/// classes), and targets are one-hot.
 struct CategoricalHinge : Loss {
   CategoricalHinge();
 };

@@ -17,8 +17,8 @@ class Loss {
   /// (y_true, y_pred) -> (n), one value per example; differentiable in y_pred. For an output with a mask, a custom loss
   /// returns (n, time), one value per time step; the training loop leaves out masked steps.
   using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
-  /// `name` is used in logs. `config` is the class and the options in files, for a class of Keras or one that the
-  /// program registers (register_keras_serializable). For a loss without a config, files contain only the name.
+  /// `name` is used in logs. `config` has the class and the options that files contain, for a Keras class or a
+  /// registered class (register_keras_serializable). For a loss without a config, files contain only the name.
   Loss(std::string name, Function function, std::optional<ObjectConfig> config = {});
 
   /// The name in logs.
@@ -29,11 +29,11 @@ class Loss {
   const ObjectConfig* keras_config() const { return is_keras_ && config_->options ? &*config_ : nullptr; }
   /// Keras' get_config, as JSON. Throws Unsupported for a loss without a config.
   std::string get_config() const;
-  /// The loss of each example, (n) f32; for a custom loss of an output with a mask, of each time step, (n, time). As in
-  /// Keras, bf16 predictions are cast to f32 first. Throws LogicError if there is no function. Keras' losses throw
-  /// InvalidArgument, naming both shapes, if targets and predictions do not match. A last axis of size 1 may be missing
-  /// or additional in the targets: (n) fits predictions (n, 1), and labels (n, time, 1) fit predictions (n, time,
-  /// classes).
+  /// The loss of each example, f32 (n). A custom loss of an output with a mask returns the loss of each time step, (n,
+  /// time). As in Keras, bf16 predictions are cast to f32 first. Throws LogicError if there is no function. Keras'
+  /// losses throw InvalidArgument, which names both shapes, if targets and predictions do not match. A last axis of
+  /// size 1 may be missing or additional in the targets: (n) fits predictions (n, 1), and labels (n, time, 1) fit
+  /// predictions (n, time, classes).
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred) const;
 
  private:
@@ -68,8 +68,10 @@ struct CrossentropyOptions {
   void describe(OptionVisitor& visitor);  ///< writes or reads the options
 };
 
-/// For labels (n, ...), integers or whole numbers in f32 or bf16, and predictions p (n, ..., classes), -log(p[label] /
-/// sum of p) or, with from_logits, -log(softmax(p)[label]).
+/// For labels (n, ...) and predictions p (n, ..., classes), -log(p[label] / sum of p) or, with from_logits,
+/// -log(softmax(p)[label]). Labels are integers; f32 and bf16 labels must be whole numbers. A call throws
+/// InvalidArgument for a label that is neither a class nor ignore_class, in the way described at
+/// sparse_softmax_cross_entropy.
 struct SparseCategoricalCrossentropy : Loss {
   /// Named "sparse_categorical_crossentropy".
   explicit SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options = {});

@@ -21,8 +21,8 @@ namespace lockstep {
 /// custom class that is not registered.
 nlohmann::ordered_json loss_json(const Loss& loss, ConfigForm form);
 /// Makes a loss from Keras' JSON object or from a name such as "mse". Searches the custom losses `own` first. Throws
-/// InputError for unknown or invalid options, and for a loss that is neither in `own` nor of a known class, listing the
-/// known names.
+/// InputError for unknown or invalid options, and for a loss that is neither in `own` nor of a known class; the message
+/// lists the known names.
 Loss loss_from_json(const nlohmann::ordered_json& value, const std::vector<Loss>& own);
 
 /// The classes of losses. Keras' classes and functions are registered under their plain_name (object_config.h).
@@ -37,8 +37,8 @@ void check_finite(const std::optional<ObjectConfig>& config);
 /// batch ("sum_over_batch_size", or "auto" in Keras 2).
 void read_common_options(OptionVisitor& visitor);
 
-/// The first object of `own` whose name is the class, function or object name that was read, or the read name of a
-/// registered class without its package; null if there is none.
+/// The first object of `own` whose name equals a name that was read: the class, function or object name, or the name of
+/// a registered class without its package. Null if there is none.
 template <class T>
 const T* find_own(const std::vector<T>& own, const NamedObject& read) {
   const std::string& class_name = read.object.class_name;

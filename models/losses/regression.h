@@ -2,7 +2,7 @@
 
 #include <lockstep/models/losses/loss.h>
 
-// Losses of predictions p (n, ...) and targets y of their shape. Except for KLDivergence and CosineSimilarity, an
+// Losses of predictions p (n, ...) and targets y of the same shape. Except for KLDivergence and CosineSimilarity, an
 // example's loss is the mean of the formula over its elements. The formulas and the epsilon of 1e-7 are Keras'.
 
 namespace lockstep {
@@ -42,8 +42,8 @@ struct LogCosh : Loss {
 struct Poisson : Loss {
   Poisson();
 };
-/// The sum over the last axis of y log(y / p), with y and p clipped to [epsilon, 1]; if an example has several sums,
-/// their mean. Targets and predictions are (n, ..., k).
+/// The sum over the last axis of y log(y / p), with y and p clipped to [epsilon, 1]. If an example has several sums,
+/// its loss is their mean. Targets and predictions are (n, ..., k).
 struct KLDivergence : Loss {
   KLDivergence();
 };
@@ -54,7 +54,7 @@ struct CosineSimilarityOptions {
   void describe(OptionVisitor& visitor) { visitor.option("axis", axis); }  ///< writes or reads the option
 };
 /// The negative cosine of the angle between y and p along `axis`: -sum of y p / (max(|y|, epsilon) max(|p|, epsilon)),
-/// where |.| is the Euclidean norm along `axis`. If an example has several of these values, their mean.
+/// where |.| is the Euclidean norm along `axis`. If an example has several of these values, its loss is their mean.
 struct CosineSimilarity : Loss {
   /// A call throws InvalidArgument for the axis of the examples and for an axis that the predictions do not have.
   explicit CosineSimilarity(const CosineSimilarityOptions& options = {});

@@ -3,13 +3,14 @@
 #include <lockstep/models/metrics/metric.h>
 
 // Shares of correct predictions. The value of an example with several labels, e.g. one per time step, is its share of
-// correct predictions. Targets are labels of any dtype, in the predictions' shape with the last axis removed or of size
-// 1, or one-hot rows in the predictions' shape.
+// correct predictions. Predictions are (n, ..., classes), except for BinaryAccuracy. Targets have any dtype. One-hot
+// targets have the predictions' shape. Labels have this shape without the last axis, or with size 1 along it. If a
+// metric takes only one of these forms, Metric::update throws InvalidArgument for the other.
 
 namespace lockstep {
 
-/// Keras' "accuracy": BinaryAccuracy for predictions (n) or (..., 1), CategoricalAccuracy for one-hot targets,
-/// otherwise SparseCategoricalAccuracy.
+/// Keras' "accuracy": BinaryAccuracy for predictions (n) or (..., 1); for other predictions, CategoricalAccuracy if
+/// targets are one-hot, and SparseCategoricalAccuracy if they are labels.
 struct Accuracy : MeanMetricWrapper {
   Accuracy();
 };
@@ -20,16 +21,18 @@ struct BinaryAccuracyOptions {
   void describe(OptionVisitor& visitor) { visitor.option("threshold", threshold); }  ///< writes or reads the option
 };
 /// The share of elements whose target equals the rounded prediction, which is 1 above `threshold` (compared in f32) and
-/// otherwise 0. Targets have the shape of the predictions.
+/// otherwise 0. Targets have the shape of the predictions, (n, ...); a last axis of size 1 may be missing or
+/// additional.
 struct BinaryAccuracy : MeanMetricWrapper {
   /// Named "binary_accuracy".
   explicit BinaryAccuracy(const BinaryAccuracyOptions& options = {});
 };
-/// The share of rows whose largest prediction is at the index of the largest target; of equal values the first counts.
+/// For one-hot targets, the share of rows whose largest prediction is at the index of the largest target; of equal
+/// values the first counts.
 struct CategoricalAccuracy : MeanMetricWrapper {
   CategoricalAccuracy();
 };
-/// The share of rows whose largest prediction is at the label's index; of equal values the first counts.
+/// For labels, the share of rows whose largest prediction is at the label's index; of equal values the first counts.
 struct SparseCategoricalAccuracy : MeanMetricWrapper {
   SparseCategoricalAccuracy();
 };

@@ -7,8 +7,8 @@
 #include <lockstep/runtime/core/defaults.h>
 
 // Metrics of true and false positives. A prediction is positive if it is above a threshold, compared in f32; a target
-// is positive if it is not 0. Targets have the shape of the predictions. Each element is weighted by its example's
-// weight.
+// is positive if it is not 0. Targets have the shape of the predictions; a last axis of size 1 may be missing or
+// additional. Each element is weighted by its example's weight.
 
 namespace lockstep {
 

@@ -5,9 +5,9 @@
 #include <lockstep/models/metrics/metric.h>
 #include <lockstep/runtime/core/defaults.h>
 
-// Weighted harmonic means of precision and recall, for targets and predictions (n, classes). Without a threshold, the
-// largest prediction of each row is positive (or several, if they are equal), unless it is within 1e-9 of 0; with a
-// threshold, the predictions above it are positive. A class has the score (1 + beta^2) p r / (beta^2 p + r), with its
+// Weighted harmonic means of precision and recall, for targets and predictions (n, classes). With a threshold,
+// predictions above the threshold are positive. Without a threshold, a prediction is positive if no prediction of its
+// row is larger and it is not within 1e-9 of 0. A class has the score (1 + beta^2) p r / (beta^2 p + r), with its
 // precision p and recall r. The formulas and the epsilon of 1e-7 in their divisors are Keras'.
 
 namespace lockstep {

@@ -10,10 +10,10 @@
 // Intersection over union of a class: the weight of the elements whose target and prediction are this class, divided by
 // the weight of the elements whose target or prediction is this class. A metric's value is the mean over the target
 // classes that occur in targets or predictions. Sparse targets and predictions are class numbers, truncated to
-// integers; others have the classes along their last axis, and the class is the index of the largest value. Elements
-// whose target or prediction is not one of the classes are left out. Each element is weighted by its example's weight,
-// which is not truncated, as in Keras for metrics of a floating-point dtype. (Keras' default dtype, int, truncates
-// weights to integers.)
+// integers. Other targets and predictions have the classes along their last axis; the class is the index of the largest
+// value. Elements whose target or prediction is not one of the classes are left out. Each element is weighted by its
+// example's weight, which is not truncated, as in Keras for metrics of a floating-point dtype. (Keras' default dtype,
+// int, truncates weights to integers.)
 
 namespace lockstep {
 

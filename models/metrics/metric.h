@@ -38,7 +38,7 @@ class Metric {
     std::function<double(const Sums&)> result;
     /// The direction in which the value improves.
     Direction direction = Direction::unknown;
-    /// The class and the options in files, for a class of Keras or one that the program registers
+    /// The class and the options that files contain, for a Keras class or a registered class
     /// (register_keras_serializable). For a metric without a config, files contain only the name.
     std::optional<ObjectConfig> config{};
     /// How `update` treats masked time steps.
@@ -84,7 +84,8 @@ void add_sums(Metric::Sums& sums, const Metric::Sums& more);
 inline double divide_no_nan(double a, double b) { return b == 0 ? 0 : a / b; }
 
 /// The weighted mean of one value per example: sum of weight * value / sum of weights. For an output with a mask (n,
-/// time), it is the mean over the steps that are not masked, weighted by their rows' weights / time, as in Keras.
+/// time), the mean is over the steps that are not masked, and the weight of a step is its row's weight / time, as in
+/// Keras.
 struct MeanMetricWrapper : Metric {
   /// (y_true, y_pred) -> one value per row. For an output with a mask, the function of a custom metric returns one
   /// value per time step of each row.

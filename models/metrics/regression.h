@@ -4,7 +4,7 @@
 #include <lockstep/models/metrics/metric.h>
 #include <lockstep/runtime/core/defaults.h>
 
-// Metrics of predictions p and targets y of their shape. The formulas are Keras'.
+// Metrics of predictions p and targets y of the same shape. The formulas are Keras'.
 
 namespace lockstep {
 
@@ -28,7 +28,7 @@ enum class R2Aggregation { none, uniform_average, variance_weighted_average };
 struct R2ScoreOptions {
   R2Aggregation class_aggregation = R2Aggregation::uniform_average;  ///< combines several outputs' scores
   /// Number of independent variables p for the adjusted score 1 - (1 - score) (n - 1) / (n - p - 1), where n is the
-  /// number of targets of all outputs together. Not adjusted if p is 0 or n - p - 1 is not above 0.
+  /// number of targets of all outputs together. Not adjusted if p is 0 or n - p - 1 <= 0.
   int num_regressors = 0;
   void describe(OptionVisitor& visitor);  ///< writes or reads the options
 };

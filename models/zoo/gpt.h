@@ -18,12 +18,13 @@ struct GptOptions {
   bool remat = false;           ///< saves memory in training: makes each block a RematScope
 };
 
-/// The decoder-only transformer of Radford et al. 2019 (GPT-2), with exact gelu and an output layer whose weights are
-/// not those of the token embedding: token ids (time), time <= context, -> (time, vocabulary), the logits of each
-/// token's successor, for losses with `from_logits`. A token's logits depend only on it and the tokens before it. With
-/// V, C, L, W for vocabulary, context, layers and width: 2 V W + C W + L (12 W^2 + 13 W) + 2 W parameters. Calls with
-/// more than `context` tokens throw InvalidArgument, which names the layer position_embedding. Throws InvalidArgument
-/// for sizes below 1, for a width that is not a multiple of `heads`, and for a dropout outside [0, 1).
+/// The decoder-only transformer of Radford et al. 2019 (GPT-2), with exact gelu and an output layer that does not share
+/// the weights of the token embedding: token ids (time) -> (time, vocabulary), where time <= context. The results are
+/// the logits of each token's successor, for losses with `from_logits`. The logits at a token depend only on this token
+/// and the tokens before it. The number of parameters is 2 V W + C W + L (12 W^2 + 13 W) + 2 W, where V, C, L and W are
+/// vocabulary, context, layers and width. Calls with more than `context` tokens throw InvalidArgument, which names the
+/// layer position_embedding. Throws InvalidArgument for sizes below 1, for a width that is not a multiple of `heads`,
+/// and for a dropout outside [0, 1).
 Model gpt(const GptOptions& options);
 
 }  // namespace lockstep::zoo

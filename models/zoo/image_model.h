@@ -18,8 +18,9 @@ namespace lockstep::zoo::detail {
 inline constexpr std::int64_t any_side = -1;
 
 /// The input of `model`. Its shape is options.input_shape; if that is empty, (side, side, 3) with the top and (-1, -1,
-/// 3) without it. With `side` = any_side, the model takes images of any size even with its top. Throws InvalidArgument
-/// naming `model` for options that it does not take, among them images smaller than smallest_side x smallest_side.
+/// 3) without it. With `side` = any_side, the model takes images of any size even with its top. Throws InvalidArgument,
+/// which names `model`, for options that the model does not take, such as images smaller than smallest_side x
+/// smallest_side.
 Symbol image_input(std::string_view model, const ImageModelOptions& options, std::int64_t side,
                    std::int64_t smallest_side = 32);
 
@@ -33,7 +34,7 @@ std::string rows_in_name(const Symbol& images);
 Symbol relu(const Symbol& x, const std::string& name = {});
 
 /// The classifier, a Dense layer of f32 from features (c) to the classes. `dense`: options other than units and
-/// activation; it is named "predictions" unless they have a name.
+/// activation; its default name is "predictions".
 Symbol predictions(const Symbol& features, const ImageModelOptions& options, DenseOptions dense = {});
 
 /// Whether the pooling layers of a model have names, "avg_pool" and "max_pool".
@@ -48,12 +49,12 @@ Symbol top_or_features(const Symbol& x, const ImageModelOptions& options, Poolin
                        PoolingNames names_in_top = PoolingNames::named);
 
 /// Keras' correct_pad: zero borders with which an unpadded convolution of stride 2 samples the same pixels as one with
-/// padding "same". Unknown sizes count as even; as in Keras, the width also does if the height is unknown.
+/// padding "same". Unknown sizes count as even. As in Keras, the width counts as even, too, if the height is unknown.
 Borders2d correct_pad(const Symbol& x, std::int64_t kernel_size);
 
 /// The multiple of 8 nearest to `filters`, at least 8.
 std::int64_t multiple_of_8(double filters);
-/// multiple_of_8, or the next multiple of 8 if that is below 90 % of `filters`.
+/// multiple_of_8(filters) or, if this number is below 90 % of `filters`, the next multiple of 8.
 std::int64_t divisible_by_8(double filters);
 
 }  // namespace lockstep::zoo::detail

@@ -11,8 +11,8 @@ namespace lockstep::zoo {
 /// default options, the models have 25636712, 44707176 and 60419944 parameters, in this order. Throw InvalidArgument
 /// for images smaller than 32 x 32. Like all models of keras.applications, they also throw InvalidArgument for
 /// `pooling` with include_top, for a height or width of -1 with include_top (except MobileNetV3), for the `weights`
-/// "imagenet", and for `weights` with include_top and a classifier_activation other than softmax and linear; and the
-/// errors of Model::load_weights.
+/// "imagenet", and for `weights` with include_top and a classifier_activation other than softmax and linear. With
+/// `weights`, they also throw the errors of Model::load_weights.
 Model resnet50(const ImageModelOptions& options = {});
 Model resnet101(const ImageModelOptions& options = {});
 Model resnet152(const ImageModelOptions& options = {});

@@ -5,7 +5,7 @@
 
 #include <lockstep/models/graph/symbol.h>
 
-// Shared by the models of transformer blocks.
+// Shared by the models that consist of transformer blocks.
 
 namespace lockstep::zoo::detail {
 
@@ -20,10 +20,10 @@ struct Transformer {
   bool remat;  ///< each block is a RematScope
 };
 
-/// Throws InvalidArgument naming `model` unless the sizes are at least 1 and `width` is a multiple of `heads`.
+/// Throws InvalidArgument, which names `model`, unless the sizes are at least 1 and `width` is a multiple of `heads`.
 void check_transformer(std::string_view model, const Transformer& transformer);
 
-/// Embeddings (steps, width) of the positions 0, 1, ... of at most `count` steps. The values of `steps`, (steps), are
+/// The embeddings (time, width) of the positions 0 to time - 1. `steps` is (time), with time <= count; its values are
 /// ignored.
 Symbol position_embedding(const Symbol& steps, std::int64_t count, std::int64_t width);
 

@@ -18,11 +18,11 @@ struct UNetOptions {
   std::uint64_t seed = 0;  ///< seed of the initial weights
 };
 
-/// The U-Net of Ronneberger et al. 2015, with padded convolutions, so that the result is as large as the image, and
-/// batch normalization after each of them: images (height, width, channels) -> (height, width, classes) logits of each
-/// pixel, for losses with `from_logits`. 31,037,698 trainable parameters for three channels and two classes. A height
-/// or width of -1 may differ between batches. Throws InvalidArgument for sides that are not multiples of 2^levels, for
-/// sizes below 1, and for more than 16 levels.
+/// The U-Net of Ronneberger et al. 2015, with a batch normalization after each convolution and with padded
+/// convolutions, so that the result is as large as the image: images (height, width, channels) -> (height, width,
+/// classes), the logits of each pixel, for losses with `from_logits`. 31,037,698 trainable parameters for three
+/// channels and two classes. A height or width of -1 may differ between batches. Throws InvalidArgument for sides that
+/// are not multiples of 2^levels, for sizes below 1, and for more than 16 levels.
 Model unet(const Shape& input, int classes, const UNetOptions& options = {});
 
 }  // namespace lockstep::zoo

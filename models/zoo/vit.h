@@ -19,9 +19,10 @@ struct VitOptions {
 
 /// The vision transformer of Dosovitskiy et al. 2021 in the variant of their appendix D.3 without a class token: the
 /// classifier reads the mean of all patches. Images (height, width, channels) -> (classes) logits, for losses with
-/// `from_logits`. With P, C, L, W for the number of patches, the elements of a patch, layers and width: C W + P W + L
-/// (12 W^2 + 13 W) + 3 W + (W + 1) classes parameters. Throws InvalidArgument for sizes below 1, for images whose sides
-/// are not multiples of `patch_size`, for a width that is not a multiple of `heads`, and for a dropout outside [0, 1).
+/// `from_logits`. The number of parameters is C W + P W + L (12 W^2 + 13 W) + 3 W + (W + 1) classes, where P is the
+/// number of patches, C the number of elements of a patch, L is `layers` and W is `width`. Throws InvalidArgument for
+/// sizes below 1, for images whose sides are not multiples of `patch_size`, for a width that is not a multiple of
+/// `heads`, and for a dropout outside [0, 1).
 Model vit(const Shape& input, int classes, const VitOptions& options = {});
 
 }  // namespace lockstep::zoo
