@@ -46,7 +46,7 @@ class OptionVisitor {
   void option(const char* key, std::vector<double>& value);
   ///@}
   ///@{
-  /// Options that are not written if the value is empty. Reading null, as in Keras' files, empties the value.
+  /// Options that are not written if the value is empty. Reading null, which Keras writes, empties the value.
   void option(const char* key, std::optional<double>& value);
   void option(const char* key, std::optional<int>& value);
   void option_if_any(const char* key, std::vector<double>& value);

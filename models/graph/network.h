@@ -13,8 +13,8 @@
 namespace lockstep {
 
 /// Layers that connect one or several inputs to one or several outputs, and their execution plan. As in Keras, an input
-/// may be unused, and it may itself be an output. The constructor gives layers without a name the names that Keras
-/// would (conv2d, conv2d_1, ...), and builds new layers in the open strategy's scope. If the network contains layers of
+/// may be unused, and it may itself be an output. The constructor gives layers without a name Keras' default names
+/// (conv2d, conv2d_1, ...), and builds new layers in the open strategy's scope. If the network contains layers of
 /// several other networks, their automatic names are made unique again. Equal networks with equal seeds have equal
 /// initial weights. The random numbers of a new layer are independent of the random numbers of layers that the network
 /// shares with other networks. Networks with equal seeds and no shared layers draw the same numbers. Layers run in the

@@ -52,7 +52,7 @@ struct PlanStep {
   bool fused_relu = false;
   int concat = -1;                ///< step of the concatenation into whose result this step writes; -1 if none
   std::int64_t concat_begin = 0;  ///< index along the concatenation's last axis at which this step's result begins
-  int result = 0;                 ///< if above 0: takes this result number from step inputs[0]; calls no layer
+  int result = 0;                 ///< if above 0: the step returns this result of step inputs[0] and calls no layer
   bool is_read_again = false;     ///< whether other steps return further results of this step's call
   /// See LayerCall::is_output.
   bool is_output = false;

@@ -12,7 +12,7 @@ namespace lockstep {
 struct EinsumDenseOptions {
   /// The axes of the input, the kernel and the result, e.g. "abc,cd->abd". The first letter of the input and of the
   /// result is the batch axis, unless both begin with `...`, which then includes the batch axis. Both may instead end
-  /// with `...`.
+  /// with `...`. Each letter of the kernel and of the result must also be in another term.
   std::string equation{};
   /// The result's sizes, without the batch axis and the axes of `...`. A size of -1 is taken from the input's axis with
   /// the same letter.

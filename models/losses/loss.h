@@ -18,7 +18,8 @@ class Loss {
   /// returns (n, time), one value per time step; the training loop leaves out masked steps.
   using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
   /// `name` is used in logs. `config` has the class and the options that files contain, for a Keras class or a
-  /// registered class (register_keras_serializable). For a loss without a config, files contain only the name.
+  /// registered class (register_keras_serializable). For a loss without a config, files contain only the name. Throws
+  /// InvalidArgument for a config with a number that is infinite or NaN.
   Loss(std::string name, Function function, std::optional<ObjectConfig> config = {});
 
   /// The name in logs.

@@ -44,7 +44,7 @@ class Metric {
     /// How `update` treats masked time steps.
     MaskedSteps masked_steps = MaskedSteps::counted;
   };
-  /// `name` is used in logs.
+  /// `name` is used in logs. Throws InvalidArgument for a config with a number that is infinite or NaN.
   Metric(std::string name, Rule rule);
 
   /// The name in logs.
