@@ -34,11 +34,11 @@ std::int64_t result_size(const ConvLayer& layer);
 Tensor uniform(const Shape& shape, unsigned seed);
 /// The inner product, accumulated in f64, of two f32 tensors with equally many elements.
 double inner_product(const Tensor& a, const Tensor& b);
-/// Throws BrokenInvariant unless `one` and `other`, two computed values of the inner product of `a` and `b`, agree to
+/// Compares two computed values of the inner product of `a` and `b`. Throws BrokenInvariant if they differ by more than
 /// 1e-5 * |a| * |b|.
 void verify(double one, double other, const Tensor& a, const Tensor& b);
-/// Throws BrokenInvariant unless an element computed by `kernel` is within 1e-4 * max(1, |expected|) of the expected
-/// one.
+/// Throws BrokenInvariant if an element computed by `kernel` differs from the expected value by more than
+/// 1e-4 * max(1, |expected|).
 void verify_element(const char* kernel, double found, double expected);
 
 /// This machine's limits, measured on one thread at the program's start.
@@ -49,8 +49,8 @@ struct Limits {
 /// The first call measures them.
 const Limits& limits();
 
-/// Adds two counters to `state`: one named `rate`, `amount` per run divided by the time of a run, in 1e9 per second;
-/// and one named `share`, the same rate divided by `limit` (per second).
+/// Adds two counters to `state`. The counter named `rate` is `amount` divided by the time of a run, in 1e9 per second.
+/// The counter named `share` is this rate divided by `limit` (per second).
 void report(benchmark::State& state, const char* rate, double amount, const char* share, double limit);
 
 /// Times a compute-bound kernel; the counter `of_matmul` is its share of limits().flops_per_s.

@@ -82,8 +82,9 @@ struct Bucket {
 };
 
 /// Groups the step's gradients as lockstep's reducer does (<lockstep/strategy/reduce/bucket_plan.h>): a bucket holds
-/// whole layers and is closed once it has at least `bucket_bytes`. The first bucket is closed at BucketOptions' default
-/// first_bytes if that is smaller. Throws InvalidArgument unless `bucket_bytes` is at least 1.
+/// whole layers and is closed once it has at least `bucket_bytes`. The limit of the first bucket is the smaller of
+/// `bucket_bytes` and the default BucketOptions::first_bytes. Throws InvalidArgument unless `bucket_bytes` is at least
+/// 1.
 std::vector<Bucket> buckets_of(const MeasuredStep& step, std::int64_t bucket_bytes);
 
 /// A step on several devices.
@@ -104,7 +105,8 @@ double step_on_one_device_s(const MeasuredStep& step);
 
 /// Predicts the step on `devices`. A bucket's all-reduce begins when its last gradient is available and the previous
 /// bucket's all-reduce has ended, as in one communication stream concurrent with backward. Throws InvalidArgument like
-/// all_reduce_cost and buckets_of, and for a step with negative times or bytes or with a total time of 0.
+/// all_reduce_cost and buckets_of. Also throws it if a time or a number of bytes of the step is negative, or if the
+/// step's total time is 0.
 Prediction predict(const MeasuredStep& step, const Machine& machine, int devices, AllReduce algorithm,
                    std::int64_t bucket_bytes);
 
@@ -117,9 +119,9 @@ struct Fixed {
 /// Bucket sizes to try: 256 KiB, doubled up to the first size that holds all gradients.
 std::vector<std::int64_t> bucket_sizes(const MeasuredStep& step);
 
-/// The prediction with the shortest step; among equal steps of one algorithm, the one with the largest buckets. Uses
-/// `exchange` only if `fixed` names it, because that algorithm needs a network without contention even when many nodes
-/// send at once.
+/// The prediction with the shortest step. If bucket sizes of one algorithm give equal steps, uses the largest size.
+/// Uses `exchange` only if `fixed` names it, because that algorithm needs a network without contention even when many
+/// nodes send at once.
 Prediction predict_best(const MeasuredStep& step, const Machine& machine, int devices, const Fixed& fixed = {});
 
 /// The larger part of a prediction's communication time.

@@ -16,7 +16,8 @@ struct ProcessState {
   std::ptrdiff_t open_files = 0;
 };
 
-/// Whether resident memory shows leaks. Not with sanitizers, which keep freed memory and find leaks themselves.
+/// Whether growth of the resident memory means a leak. False with sanitizers, which keep freed memory and find leaks
+/// themselves.
 #ifdef LOCKSTEP_SANITIZED
 inline constexpr bool memory_is_meaningful = false;
 #else

@@ -111,8 +111,8 @@ inline const std::map<std::string, Model (*)(const zoo::ImageModelOptions&)> app
     {"Xception", zoo::xception},
 };
 
-/// The options that follow a model's name after a colon: "none", "avg" or "max" for a model without its top that pools
-/// its features so, or a size of small images, for a classifier with 10 logits.
+/// Parses the text that follows the colon in a model's name. "none", "avg" and "max" select a model without its top,
+/// with this pooling of its features. A number selects a classifier with 10 logits, for images of this size.
 inline zoo::ImageModelOptions application_options(const std::string& variant) {
   using zoo::FeaturePooling;
   if (variant.empty()) return {};

@@ -27,7 +27,7 @@
 #include <lockstep/models/layers/layer_call.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// The rows of ops_driver of ops that layers and losses consist of.
+// The rows of ops_driver for the ops that layers and losses use.
 
 namespace lockstep::test {
 

@@ -13,7 +13,7 @@
 
 namespace lockstep {
 
-/// A model with the layer of a case of random_interop.py alone; empty for other names.
+/// A model of a single layer, for a case of random_interop.py; empty for other names.
 inline std::optional<Model> random_layer_model(const std::string& name) {
   const std::map<std::string, Layer> layers{
       {"flip_horizontal", RandomFlip({.mode = FlipMode::horizontal})},

@@ -28,10 +28,10 @@ std::string text_of(const Rescaling& chosen);
 /// Converts x of `dtype` to f32 and rescales it.
 RowTransform preparation_of(const Rescaling& chosen, DType dtype);
 
-/// Shuffles and augments examples if options.shuffle and options.augment are set, then batches them, then prepares
-/// whole batches. Without `prepare`, batches stay as they are.
+/// Shuffles the examples if options.shuffle is set, augments them if options.augment is set, batches them, and applies
+/// `prepare`, if given, to whole batches.
 Dataset training_batches(Dataset data, const std::optional<RowTransform>& prepare, const DataOptions& options);
-/// Batches examples in their order, then prepares whole batches.
+/// Batches examples in their order and applies `prepare` to whole batches.
 Dataset test_batches(const Dataset& data, const RowTransform& prepare, const DataOptions& options);
 
 /// The first `limit` examples; all if `limit` is nullopt.

@@ -25,8 +25,8 @@ struct DataOptions {
   std::string vocabulary{};
   /// Number of ids per example; only for models that take sequences of any length.
   std::optional<std::int64_t> sequence_length{};
-  /// The files of the model and its weights. A text's vocabulary may be beside one of them (TextVocabulary::beside);
-  /// the first one that has one counts.
+  /// The files of the model and its weights. A text's vocabulary is read from beside the first of these files that has
+  /// a vocabulary (TextVocabulary::beside).
   std::vector<std::string> trained_files{};
   std::optional<std::int64_t> limit{};       ///< largest number of training examples
   std::optional<std::int64_t> limit_test{};  ///< largest number of test examples

@@ -44,7 +44,7 @@ struct MachineFacts {
   GpuSoftware software{};
   bool has_nvidia_device_files = false;                ///< /dev/nvidiactl exists: the driver's kernel module is loaded
   NcclHost host{};                                     ///< properties that affect NCCL
-  std::optional<std::uint64_t> locked_memory_limit{};  ///< bytes; nothing when unlimited
+  std::optional<std::uint64_t> locked_memory_limit{};  ///< bytes; nullopt: unlimited
   int cores = 1;                                       ///< cores that this process may use
   double cpu_quota = 0;                                ///< CPU time limit of the control group, in cores; 0: no limit
   int replicas = 1;                                    ///< number of replicas that a strategy creates by default

@@ -5,8 +5,8 @@
 
 namespace lockstep::cli {
 
-/// Throws if `path`, the file of --plot, cannot be drawn: InvalidArgument unless it ends in .png, InputError when it
-/// cannot be written or gnuplot is not installed. Called before work starts.
+/// Checks `path`, the value of --plot, before work starts. Throws InvalidArgument if it does not end in .png. Throws
+/// InputError if the file cannot be written or gnuplot is not installed.
 void require_plot(const std::string& path);
 
 /// Quotes `text` as a gnuplot string.

@@ -6,8 +6,8 @@
 
 namespace lockstep::cli {
 
-/// Prints help in two columns, as wide as the terminal. Appends "(required)" to the description of a required option,
-/// and otherwise the option's default, unless the description has the word "default".
+/// Prints help in two columns, as wide as the terminal. Appends "(required)" to the descriptions of required options.
+/// Appends the default to the description of any other option that does not contain the word "default".
 class HelpFormatter final : public CLI::Formatter {
  public:
   /// Sets the project's names for the types of values.

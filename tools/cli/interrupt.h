@@ -12,7 +12,7 @@ class InterruptCallback final : public Callback {
   ~InterruptCallback() override;
   void on_train_batch_end(Model& model, const StepReport& report) override;
   static bool interrupted() { return exit_code() != 0; }
-  /// Exit code of a program ended by the signal received: 128 + its number; 0 if none was received.
+  /// 128 + the number of the received signal; 0 if none was received.
   static int exit_code();
 };
 

@@ -13,7 +13,7 @@ void require_model_ending(const std::string& file, const std::string& option);
 /// Throws InputError, naming `option`, unless `file` is a regular file that can be read.
 void require_file(const std::string& file, const std::string& option);
 
-/// Whether the file's extension is that of a format for weights alone, not for whole models.
+/// Whether the file has the extension of a format that holds only weights, not whole models.
 bool holds_weights_alone(const std::string& file);
 
 /// Writes the weights or the whole model, depending on the extension of `file`.

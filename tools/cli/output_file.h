@@ -17,15 +17,15 @@ void require_writable(const std::string& path, const std::string& option);
 /// and if `path` exists and is not a regular file.
 void require_replaceable(const std::string& path, const std::string& option);
 
-/// Throws InputError unless `path` is a writable folder, or there is nothing of this name and the nearest parent that
-/// exists is writable, so that a folder can be made.
+/// Throws InputError unless `path` is a writable folder or can be made as one: nothing of this name exists, and the
+/// nearest parent that exists is writable.
 void require_folder(const std::string& path, const std::string& option);
 
-/// Throws InvalidArgument if `path` is the file that `source`, the value of --data, contains, e.g. "csv:FILE".
+/// Throws InvalidArgument if `path` is the data file. `source` is the value of --data, e.g. "csv:FILE".
 void require_no_data(const std::string& path, const std::string& option, const std::string& source);
 
-/// Throws InvalidArgument, naming both options, if two of the outputs, pairs of an option and its path, are one file.
-/// An empty path is no output; a device such as /dev/null can be the output of several options.
+/// Throws InvalidArgument, naming both options, if two outputs are the same file. Each element of `outputs` is an
+/// option and its path. Empty paths are ignored. Several outputs may be the same device, such as /dev/null.
 void require_distinct(const std::vector<std::pair<std::string, std::string>>& outputs);
 
 /// Writes outputs one after another, also those that follow one that fails.

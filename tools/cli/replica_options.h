@@ -46,9 +46,10 @@ struct ReplicaOptions {
   bool is_multi_gpu_model() const { return strategy == multi_gpu; }
   /// The number of replicas of this process.
   int count() const { return static_cast<int>(devices_of_process().size()); }
-  /// Enables op determinism if requested. Throws InvalidArgument for devices that cannot be used and for options that
-  /// contradict each other, Unsupported for cross-device ops that the devices do not support. Returns the
-  /// default strategy for multi-gpu-model, because multi_gpu_model() distributes the model itself.
+  /// The strategy that the options select; the default strategy for multi-gpu-model, because multi_gpu_model()
+  /// distributes the model itself. Enables op determinism if requested. Throws InvalidArgument for devices that cannot
+  /// be used and for options that contradict each other. Throws Unsupported for cross-device ops that the devices do
+  /// not support.
   Strategy make_strategy() const;
   /// The number of replicas in all processes.
   int replicas_of(const Strategy& made) const;

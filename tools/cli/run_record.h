@@ -7,8 +7,8 @@
 
 namespace lockstep::cli {
 
-/// Records the losses and times that are reported after training. In a resumed run, the losses and the ends of epochs
-/// include those of the run that it resumes.
+/// Records the losses and times that are reported after training. If the run resumes an earlier run, the record
+/// includes the losses and epoch ends of the earlier run.
 class RunRecord final : public Callback {
  public:
   /// `seed` is the run's --seed.
@@ -23,7 +23,7 @@ class RunRecord final : public Callback {
 
   /// The steps of this process only.
   const std::vector<StepReport>& steps() const { return steps_; }
-  /// The loss of each step, including those of the run that was resumed.
+  /// The loss of each step, including the steps of an earlier run that this run resumed.
   const std::vector<float>& losses() const { return losses_; }
   /// Number of steps completed by the end of each epoch.
   const std::vector<float>& epoch_ends() const { return epoch_ends_; }

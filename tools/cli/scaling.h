@@ -61,9 +61,9 @@ struct Scaling {
   std::vector<ScalingRow> strong;  ///< the replicas share one global batch
 };
 
-/// Measures the plan; calls `on_run` with the name of each run before it starts. Throws Error when it is interrupted,
-/// if losses before training differ by more than rounding errors between runs with the same global batch, and if a loss
-/// after training is not finite.
+/// Measures the plan; calls `on_run` with the name of each run before it starts. Throws Error if the measurement is
+/// interrupted or a loss after training is not finite. Also throws Error if runs with the same global batch start with
+/// losses that differ by more than rounding errors.
 Scaling measure_scaling(const ScalingPlan& plan, const std::function<void(const std::string&)>& on_run);
 
 }  // namespace lockstep::cli

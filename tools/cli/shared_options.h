@@ -22,7 +22,7 @@ CLI::Validator not_empty();
 /// Validates that an option is one of `names`.
 CLI::Validator one_of(std::vector<std::string> names);
 
-/// `by_default` describes the devices used when neither option is given, for the help text.
+/// Adds --replicas and --devices. `by_default` describes, for the help text, the devices used if neither is given.
 void add_options(CLI::App& command, DeviceOptions& options, const std::string& by_default);
 void add_options(CLI::App& command, ReplicaOptions& options);
 /// Adds the data options that training shares with the other commands.

@@ -13,7 +13,8 @@
 
 namespace lockstep::cli {
 
-/// Training on one batch of synthetic examples. The first step moves it to the replicas' devices, where it stays.
+/// Training on one batch of synthetic examples. The first step copies the batch to the replicas' devices; all later
+/// steps use this copy.
 struct SpeedRun {
   std::int64_t global_batch = 64;
   std::int64_t warmup = 5;  ///< steps before the measured ones

@@ -19,26 +19,28 @@ class TextVocabulary {
   static constexpr const char* characters = "characters";
   static constexpr const char* byte_pairs = "byte-pairs";
 
-  /// Learns a vocabulary of the kind `kind`, one of the two above, with at most `size` ids. Throws InputError naming
-  /// `file` and the line for characters that are not UTF-8, InvalidArgument for a size that is too small.
+  /// Learns a vocabulary with at most `size` ids. `kind` is `characters` or `byte_pairs`. For `characters`, throws
+  /// InputError if the text is not UTF-8, naming `file` and the line. Throws InvalidArgument for a size that is too
+  /// small.
   static TextVocabulary learn(const std::string& kind, const std::string& text, const std::string& file,
                               std::int64_t size);
   /// Reads a .txt file of characters, or a file NAMEvocab.json and NAMEmerges.txt beside it. Throws InvalidArgument for
   /// other names, InputError for missing and damaged files.
   static TextVocabulary load(const std::string& file);
-  /// The vocabulary that `save_beside` wrote; nullopt if there are no such files. Throws InputError if there are files
-  /// of both kinds.
+  /// The vocabulary that `save_beside` wrote; nullopt if there are no such files. Throws InputError for damaged files,
+  /// and if there are files of both kinds.
   static std::optional<TextVocabulary> beside(const std::string& model_file);
   /// Writes the vocabulary beside the file of a model or of weights; returns the names of its files.
   std::string save_beside(const std::string& model_file) const;
 
-  /// The ids of a text, (n) i64. Throws InputError naming `file` and the line for characters that are not UTF-8.
+  /// The ids of a text, (n) i64. With a vocabulary of characters, throws InputError if the text is not UTF-8, naming
+  /// `file` and the line.
   Tensor encode(const std::string& text, const std::string& file) const;
   std::int64_t size() const;
   /// The character or token of each id: a token as in vocab.json, an empty text for padding, U+FFFD for unknown
   /// characters.
   std::vector<std::string> names() const;
-  /// E.g. "65 ids of characters".
+  /// E.g. "65 characters".
   std::string description() const;
 
  private:

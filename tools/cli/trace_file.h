@@ -16,8 +16,8 @@ class RunTrace {
   /// Logs a warning with the reason if GPUs are used but cannot be recorded.
   explicit RunTrace(bool uses_gpus);
   /// Stops recording GPUs and writes a file for chrome://tracing and Perfetto, with a row for each replica and each GPU
-  /// stream. If the run was `resumed`, appends it to the trace in the file as new processes, whose time starts at 0
-  /// again. Throws InputError naming path and reason.
+  /// stream. If the run was `resumed`, appends to the trace in the file: the new events belong to new processes, whose
+  /// time starts at 0 again. Throws InputError naming path and reason.
   void write(const std::string& path, bool resumed);
 
  private:

@@ -9,8 +9,8 @@
 
 #include <support/gradient_check.h>
 
-// The table of ops. Each row is a call of an op with a reference in double precision. The tests of ops are generated
-// from the table, so that a new op needs rows here, and its own tests only for behavior that these do not cover:
+// The table of ops. Each row is a call of an op with a reference in double precision. A new op needs rows here; it
+// needs tests of its own only for behavior that the tests generated from the table do not cover:
 //   op_rows_test.cpp       every op of a public header has a row
 //   op_test.cpp            value, gradients and gradients of these, bf16, slices, NaN, no rows, same bits, misuse: on
 //                          CPUs and GPUs
@@ -19,8 +19,9 @@
 //   other_device_test.cpp  inputs, gradients and the thread on different devices
 //   op_errors_test.cpp, launch_errors_test.cpp  out of memory, a launch that fails
 //   captured_ops_test.cpp  launches of a captured graph
-// op_rows_test.cpp requires a row for each public op and names the functions without one, most of which write to their
-// operands or move them between devices. both_devices_test.cpp runs these, scatter_add and limit_norms beside the rows.
+// op_rows_test.cpp requires a row for each public op. It lists the functions that need no row; most of them write to
+// their operands or move them between devices. both_devices_test.cpp runs the rows, these functions, scatter_add and
+// limit_norms.
 
 namespace lockstep::test {
 
@@ -48,7 +49,7 @@ struct OpCase {
   std::size_t optional_data = 0;  ///< number of data, counted from the last one, that may be undefined
   bool same_bits_on_any_threads = true;
   std::string no_second_gradient{};  ///< why tapes cannot record its gradient; empty if they can
-  bool is_view = false;   ///< the result is on the first input's device, as it shares its memory or by contract
+  bool is_view = false;   ///< the result is on the first input's device, e.g. because it shares the input's memory
   bool is_large = false;  ///< large enough for several threads and blocks; only op_test.cpp and
                           ///< op_without_gradient_test.cpp run it
   ///@{
@@ -114,8 +115,8 @@ std::vector<OpCase> slices_cases();
 std::vector<OpCase> sorting_cases();
 
 ///@{
-/// The rows of ops with a gradient, of those without one, and all rows that are not large. Every call returns the same
-/// objects.
+/// The rows of ops with a gradient; the rows of ops without a gradient; all rows that are not large. Every call returns
+/// the same objects.
 const std::vector<OpCase>& op_cases();
 const std::vector<OpCase>& op_cases_without_gradient();
 const std::vector<OpCase>& small_op_cases();

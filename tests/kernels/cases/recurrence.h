@@ -23,7 +23,7 @@ struct RecurrentKind {
   }
 };
 
-/// lstm, gru, one formula of each that is composed of other ops, and simple_rnn.
+/// lstm and gru; an LSTM and a GRU with other formulas, composed of other ops; and simple_rnn.
 const std::vector<RecurrentKind>& recurrent_kinds();
 
 /// Ops for any formula, which are composed of other ops.

@@ -31,7 +31,8 @@ void for_each_place(const Shape& shape, const Visit& visit) {
   }
 }
 
-/// The row-major index of the input's element that becomes the result's element at these indices; -1 if that is 0.
+/// The row-major index of the input's element that becomes the result's element at these indices; -1 if the result's
+/// element is 0.
 using Source = std::function<std::int64_t(const Shape& at)>;
 
 /// A reference whose result, of shape `result`, consists of elements of the first input.

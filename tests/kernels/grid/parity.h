@@ -111,7 +111,7 @@ void expect_near(const Results& before, std::int64_t length, const Op& op) {
   }
 }
 
-/// The same for outputs of these shapes and `dtype` that the op writes completely.
+/// Compares in the same way, for outputs of these shapes and `dtype` that the op writes completely.
 template <class Op>
 void expect_near(const std::vector<Shape>& shapes, std::int64_t length, const Op& op, DType dtype = DType::f32) {
   expect_near(unwritten(shapes, dtype), length, op);

@@ -32,7 +32,7 @@ inline Rows rows(std::int64_t count, std::uint64_t seed = 0) {
   return {torch::randn({count, 8}, generator), torch::randint(3, {count}, generator)};
 }
 
-/// The sum of the rows' losses; for no rows 0, which also has a gradient.
+/// The sum of the rows' losses. For no rows, it is 0 and also has a gradient.
 inline torch::Tensor loss_sum(const torch::Tensor& logits, const torch::Tensor& targets) {
   namespace F = torch::nn::functional;
   return F::cross_entropy(logits, targets, F::CrossEntropyFuncOptions().reduction(torch::kSum));

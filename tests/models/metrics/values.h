@@ -12,7 +12,7 @@ inline Tensor floats(const std::vector<float>& values) {
   return floats(values, {static_cast<std::int64_t>(values.size())});
 }
 
-/// Covers what Keras adds to divisors, and the rounding of results in Keras' documentation.
+/// Allows for the small numbers that Keras adds to divisors, and for the rounding of results in Keras' documentation.
 inline constexpr double keras_tolerance = 1e-6;
 
 /// The metric's result after one batch.

@@ -117,8 +117,8 @@ inline Tensor gradient_of(std::size_t variable, std::int64_t t) {
 }  // namespace detail
 
 /// Takes `steps` steps from `start` with every number of replicas, and compares every copy with the rule applied to the
-/// replicas' summed gradients. Each step rounds a few times, so that errors grow like those of a sum of `steps` terms.
-/// The magnitude of the sum is the initial value plus the distance that the parameter has moved.
+/// replicas' summed gradients. Each step rounds a few times, so the tolerance is that of a sum of `steps` terms whose
+/// magnitude is the initial value plus the distance that the parameter has moved.
 inline void expect_steps_as(const std::function<Optimizer()>& make_optimizer, const KerasReference& keras, double start,
                             std::int64_t steps = 50) {
   for (const int replicas : replica_counts) {

@@ -25,7 +25,8 @@ inline Tensor plain_product(const Tensor& a, const Tensor& b) {
   return elementwise(a, b, [](float x, float y) { return x * y; });
 }
 
-/// Adds to the gradient of input i, in its destination if the caller of backward has chosen one.
+/// Adds `gradient` to the gradient of the input with this number. If the caller of backward has chosen a destination,
+/// the sum is written there.
 inline void contribute(BackwardContext& context, int input, const Tensor& gradient) {
   if (!context.needs(input)) return;
   const Tensor& before = context.contributed(input);

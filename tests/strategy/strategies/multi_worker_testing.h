@@ -40,7 +40,8 @@ class MultiWorker : public testing::Test {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     fail<InputError>("the picture is torn");
   }
-  /// Checks that `call`, which fails on the last worker with an E that has `text`, fails on the others, too.
+  /// Checks that `call` fails on all workers: on the last worker with an error of type E, on the others with
+  /// WorkerFailed. All messages must contain `text`.
   template <class E = InputError>
   void expect_end_on_all(const std::string& text, const std::function<void()>& call) const {
     if (cluster_->rank() == last_)

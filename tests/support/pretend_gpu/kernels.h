@@ -7,8 +7,8 @@
 
 namespace lockstep::test {
 
-/// Runs kernels for the GPUs of PretendCuda. Executes the code that CPU and GPU kernels share on the host, with access
-/// to the GPUs' memory.
+/// Runs kernels for the GPUs of PretendCuda: executes on the host, with access to the GPUs' memory, the code that CPU
+/// and GPU kernels share.
 class PretendGpuKernels final : public kernels::GpuStandIn {
  public:
   explicit PretendGpuKernels(PretendGpuComputing& gpus) : gpus_(gpus), recurrence_(gpus) {}

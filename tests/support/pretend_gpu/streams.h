@@ -59,7 +59,7 @@ class Stream {
   using Lock = std::unique_lock<std::mutex>;
   /// The loop of the stream's own thread.
   void work();
-  /// Whether an operation may begin. Like `run`, for threads that have locked mutex_.
+  /// Whether an operation may begin. `mutex_` must be locked, as for `run`.
   bool may_run() const;
   /// Runs operations until `count` are done or no other may begin.
   void run(Lock& lock, std::size_t count);

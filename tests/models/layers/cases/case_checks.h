@@ -51,8 +51,9 @@ inline Shape batched(std::int64_t rows, const Shape& shape) {
   return result;
 }
 
-/// Numbers that bf16 represents exactly. Those of two neighboring inputs, and 128 successive numbers of an input,
-/// differ by at least 1 / 128, and are at least 1 / 256 away from 0: differences with a smaller step cross no kink.
+/// Numbers that bf16 represents exactly and that are at least 1 / 256 away from 0. Among 128 successive numbers of an
+/// input, and between two neighboring inputs, any two numbers differ by at least 1 / 128. Differences with a smaller
+/// step therefore cross no kink.
 inline Tensor numbers(const Shape& shape, std::size_t seed) {
   std::vector<float> values;
   for (std::size_t i = 0; i < static_cast<std::size_t>(shape.elements()); ++i)
@@ -64,7 +65,7 @@ inline Tensor some_ids(const Shape& shape, std::int64_t count) {
   return cast(random_tensor(shape, 3, 0, static_cast<double>(count)), DType::i64);
 }
 
-/// Changes the values of new variables, which often are 0 or 1: with those, many faults cannot be seen.
+/// Changes the values of new variables. Their initial values are often 0 or 1, which would hide many faults.
 inline void change_values(const std::vector<Variable>& variables) {
   unsigned seed = 0;
   for (const Variable& variable : variables) {
