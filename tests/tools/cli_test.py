@@ -212,7 +212,8 @@ class BadCommandLine(Case):
         self.refuse("train", "--momentum", "0.9", "--optimizer", "adam", says="--momentum belongs to")
         self.refuse("train", "--model", "mlp", "--data", "fashion-mnist", says=["has images, but the model takes (8000)"])
         self.refuse("train", "--model", "xception", "--data", "fashion-mnist", says=["but the model takes larger ones"])
-        self.refuse("train", "--model", "resnet50", *SYNTHETIC, "--dropout", "0.1", says="resnet50 has no dropout layer")
+        self.refuse("train", "--model", "gpt", *SYNTHETIC, "--dropout", "0.1",
+                    says="--dropout is for the models minigooglenet and small-cnn, not for gpt")
         self.refuse("train", "--cross-device-ops", "ring", says=["--cross-device-ops", "ring", "hierarchical-copy"])
         self.refuse("train", "--wire-dtype", "half", says=["--wire-dtype", "half", "bfloat16"])
         self.refuse("train", "--devices", "CPU:0,CPU:0", says="named twice")

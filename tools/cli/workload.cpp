@@ -90,8 +90,9 @@ ModelInput input_of(ModelKind kind) {
 }
 
 Model make_model(ModelKind kind, const ModelSettings& settings) {
-  const bool has_dropout = kind == ModelKind::mini_googlenet || kind == ModelKind::small_cnn;
-  require(!settings.dropout || has_dropout, "--dropout: the model {} has no dropout layer", name_of(kind));
+  const bool has_rate = kind == ModelKind::mini_googlenet || kind == ModelKind::small_cnn;
+  require(!settings.dropout || has_rate, "--dropout is for the models {} and {}, not for {}",
+          name_of(ModelKind::mini_googlenet), name_of(ModelKind::small_cnn), name_of(kind));
   const ExampleForm form = settings.images.value_or(usual_form(kind));
   const Shape& shape = form.shape;
   const std::int64_t classes = form.classes;
