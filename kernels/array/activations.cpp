@@ -67,6 +67,24 @@ Tensor by_row(const char* op, const Tensor& x, bool keeps_origin = false) try {
 }  // namespace
 
 Tensor relu(const Tensor& x) { return unary(UnaryOp::relu, x); }
+
+Tensor relu(const Tensor& x, double negative_slope, std::optional<double> max_value, double threshold) try {
+  require(negative_slope >= 0 && max_value.value_or(0) >= 0 && threshold >= 0,
+          "relu takes a negative_slope, a max_value and a threshold of at least 0, got {}, {} and {}", negative_slope,
+          max_value.value_or(0), threshold);
+  require_real("relu", x);
+  if (threshold == 0) {  // fewer ops
+    if (max_value == 6 && negative_slope == 0) return relu6(x);
+    const Tensor y = negative_slope == 0 ? relu(x) : leaky_relu(x, negative_slope);
+    return max_value ? minimum(y, *max_value) : y;
+  }
+  const Tensor above = max_value ? minimum(x, *max_value) : x;
+  const Tensor is_below = less_equal(x, threshold);  // not for NaN
+  return negative_slope == 0 ? where(is_below, 0.0, above) : where(is_below, (x - threshold) * negative_slope, above);
+} catch (Error& error) {
+  rethrow_from("relu", error);
+}
+
 Tensor relu6(const Tensor& x) { return unary(UnaryOp::relu6, x); }
 
 Tensor leaky_relu(const Tensor& x, double negative_slope) {
@@ -79,6 +97,11 @@ Tensor elu(const Tensor& x, double alpha) {
   return unary({UnaryOp::elu, static_cast<float>(alpha)}, x);
 }
 
+Tensor celu(const Tensor& x, double alpha) {
+  require(alpha > 0, "celu takes an alpha above 0, got {}", alpha);
+  return unary({UnaryOp::celu, static_cast<float>(alpha)}, x);
+}
+
 Tensor selu(const Tensor& x) { return unary(UnaryOp::selu, x); }
 Tensor gelu(const Tensor& x, bool approximate) { return unary(approximate ? UnaryOp::gelu_tanh : UnaryOp::gelu, x); }
 Tensor sigmoid(const Tensor& x) { return unary(UnaryOp::sigmoid, x, true); }
@@ -88,12 +111,16 @@ Tensor hard_silu(const Tensor& x) { return unary(UnaryOp::hard_silu, x); }
 Tensor mish(const Tensor& x) { return unary(UnaryOp::mish, x); }
 Tensor softplus(const Tensor& x) { return unary(UnaryOp::softplus, x); }
 Tensor log_sigmoid(const Tensor& x) { return unary(UnaryOp::log_sigmoid, x); }
-Tensor squareplus(const Tensor& x) { return unary(UnaryOp::squareplus, x); }
 Tensor sparse_plus(const Tensor& x) { return unary(UnaryOp::sparse_plus, x); }
 Tensor softsign(const Tensor& x) { return unary(UnaryOp::softsign, x); }
 Tensor tanh(const Tensor& x) { return unary(UnaryOp::tanh, x); }
 Tensor hard_tanh(const Tensor& x) { return unary(UnaryOp::hard_tanh, x); }
 Tensor tanh_shrink(const Tensor& x) { return unary(UnaryOp::tanh_shrink, x); }
+
+Tensor squareplus(const Tensor& x, double b) {
+  require(b >= 1e-30 && b <= 1e30, "squareplus takes a b of 1e-30 to 1e30, got {}", b);
+  return unary({UnaryOp::squareplus, static_cast<float>(b)}, x);
+}
 
 Tensor hard_shrink(const Tensor& x, double threshold) {
   require(threshold >= 0, "hard_shrink takes a threshold of at least 0, got {}", threshold);
@@ -180,9 +207,9 @@ std::optional<UnaryFunction> function_of(Activation activation) {
       UnaryOp::hard_silu,
       UnaryOp::mish,
       UnaryOp::log_sigmoid,
-      UnaryOp::squareplus,
+      UnaryFunction(UnaryOp::squareplus, 4.0F),
       UnaryOp::sparse_plus,
-      UnaryFunction(UnaryOp::elu, 1.0F),  // celu
+      UnaryFunction(UnaryOp::celu, 1.0F),
       UnaryOp::hard_tanh,
       UnaryFunction(UnaryOp::hard_shrink, 0.5F),
       UnaryFunction(UnaryOp::soft_shrink, 0.5F),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include <lockstep/kernels/activation.h>
@@ -13,12 +14,17 @@ namespace lockstep {
 
 /// max(0, x). NaN stays NaN; the gradient at 0 is 0.
 Tensor relu(const Tensor& x);
+/// min(x, max_value) where x > threshold, else negative_slope * (x - threshold): keras.activations.relu. NaN stays NaN.
+/// Throws InvalidArgument for a negative slope, max_value or threshold.
+Tensor relu(const Tensor& x, double negative_slope, std::optional<double> max_value = {}, double threshold = 0);
 /// min(max(0, x), 6).
 Tensor relu6(const Tensor& x);
 /// x where x > 0, else negative_slope * x. Throws InvalidArgument unless negative_slope >= 0.
 Tensor leaky_relu(const Tensor& x, double negative_slope = 0.2);
 /// x where x > 0, else alpha * (exp(x) - 1). Throws InvalidArgument unless alpha >= 0.
 Tensor elu(const Tensor& x, double alpha = 1);
+/// x where x > 0, else alpha * (exp(x / alpha) - 1) (Barron 2017). Throws InvalidArgument unless alpha > 0.
+Tensor celu(const Tensor& x, double alpha = 1);
 /// 1.0507 * x where x > 0, else 1.0507 * 1.6733 * (exp(x) - 1) (Klambauer et al. 2017).
 Tensor selu(const Tensor& x);
 /// x * Phi(x), where Phi is the cumulative distribution function of the standard normal distribution (Hendrycks and
@@ -39,8 +45,8 @@ Tensor mish(const Tensor& x);
 Tensor softplus(const Tensor& x);
 /// log(sigmoid(x)), computed without overflow for any x.
 Tensor log_sigmoid(const Tensor& x);
-/// (x + sqrt(x^2 + 4)) / 2 (Barron 2021): Keras' squareplus with its default b.
-Tensor squareplus(const Tensor& x);
+/// (x + sqrt(x^2 + b)) / 2 (Barron 2021). Throws InvalidArgument unless 1e-30 <= b <= 1e30.
+Tensor squareplus(const Tensor& x, double b = 4);
 /// 0 below -1, x above 1, (x + 1)^2 / 4 in between.
 Tensor sparse_plus(const Tensor& x);
 /// (x + 1) / 2, clipped to [0, 1].

@@ -15,14 +15,14 @@ namespace {
 
 const char* name_of(UnaryOp op) {
   constexpr const char* names[] = {
-      "negative",   "exp",         "log",       "sqrt",        "square",      "abs",        "maximum",
-      "minimum",    "clip",        "power",     "divide",      "rsqrt",       "log1p",      "expm1",
-      "log2",       "log10",       "erf",       "sin",         "cos",         "tan",        "arcsin",
-      "arccos",     "arctan",      "sinh",      "cosh",        "arcsinh",     "arccosh",    "arctanh",
-      "sign",       "floor",       "ceil",      "trunc",       "round",       "relu",       "relu6",
-      "leaky_relu", "elu",         "selu",      "gelu",        "gelu_tanh",   "sigmoid",    "hard_sigmoid",
-      "silu",       "softplus",    "softsign",  "tanh",        "hard_silu",   "mish",       "log_sigmoid",
-      "squareplus", "sparse_plus", "hard_tanh", "hard_shrink", "soft_shrink", "tanh_shrink"};
+      "negative",     "exp",        "log",         "sqrt",      "square",      "abs",         "maximum",
+      "minimum",      "clip",       "power",       "divide",    "rsqrt",       "log1p",       "expm1",
+      "log2",         "log10",      "erf",         "sin",       "cos",         "tan",         "arcsin",
+      "arccos",       "arctan",     "sinh",        "cosh",      "arcsinh",     "arccosh",     "arctanh",
+      "sign",         "floor",      "ceil",        "trunc",     "round",       "relu",        "relu6",
+      "leaky_relu",   "elu",        "celu",        "selu",      "gelu",        "gelu_tanh",   "sigmoid",
+      "hard_sigmoid", "silu",       "softplus",    "softsign",  "tanh",        "hard_silu",   "mish",
+      "log_sigmoid",  "squareplus", "sparse_plus", "hard_tanh", "hard_shrink", "soft_shrink", "tanh_shrink"};
   return names[static_cast<int>(op)];
 }
 

@@ -48,6 +48,8 @@ Tensor slope_from_result(const UnaryFunction& f, const Tensor& y) {
       return y + 1.0;
     case UnaryOp::elu:
       return where(greater(y, 0), 1.0, y + f.alpha);
+    case UnaryOp::celu:
+      return where(greater(y, 0), 1.0, y / f.alpha + 1.0);
     case UnaryOp::selu:
       return where(greater_equal(y, 0), functor::Selu::scale, y + functor::Selu::scale * functor::Selu::alpha);
     case UnaryOp::sigmoid:
@@ -118,7 +120,7 @@ Tensor slope_at(const UnaryFunction& f, const Tensor& x) {
     case UnaryOp::log_sigmoid:
       return sigmoid(negative(x));
     case UnaryOp::squareplus:
-      return (x / sqrt(square(x) + 4.0) + 1.0) * 0.5;
+      return (x / sqrt(square(x) + f.alpha) + 1.0) * 0.5;
     case UnaryOp::sparse_plus:
       return rising(x, -1, 1, (x + 1.0) * 0.5);
     case UnaryOp::tanh_shrink:

@@ -32,6 +32,13 @@ struct Elu {
   LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y > 0.0F ? dy : dy * (y + alpha); }
   float alpha;  ///< not negative
 };
+/// Elu of x / alpha, times alpha, so that the slope at 0 is 1 (Barron 2017).
+struct Celu {
+  static constexpr bool from_result = true;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x > 0.0F ? x : alpha * expm1_f32(x / alpha); }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y > 0.0F ? dy : dy * (y / alpha + 1.0F); }
+  float alpha;  ///< positive
+};
 /// The function SELU (Klambauer et al. 2017). The gradient at 0 is `scale`, as in TensorFlow.
 struct Selu {
   static constexpr bool from_result = true;
@@ -115,21 +122,22 @@ struct LogSigmoid {
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return -Softplus{}(-x); }
   LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy * sigmoid_f32(-x); }
 };
-/// (x + sqrt(x^2 + 4)) / 2 (Barron 2021). For x < 0 an equivalent formula avoids cancellation. For |x| > 16384 the root
-/// equals |x| in f32, so x^2, which could overflow, is not computed.
+/// (x + sqrt(x^2 + b)) / 2 (Barron 2021). For x < 0 an equivalent formula avoids cancellation. Where x^2 > 2^26 b, the
+/// root equals |x| in f32, so x^2, which could overflow, is not computed.
 struct Squareplus {
   static constexpr bool from_result = false;
-  LOCKSTEP_HOST_DEVICE static float root(float x) {
+  LOCKSTEP_HOST_DEVICE float root(float x) const {
     const float size = std::fabs(x);
-    return size > 16384.0F ? size : 2.0F * std::sqrt(1.0F + 0.25F * x * x);
+    return size * 1.5e-8F * size > b ? size : std::sqrt(b + x * x);
   }
   LOCKSTEP_HOST_DEVICE float operator()(float x) const {
-    return x < 0.0F ? 1.0F / (0.5F * root(x) - 0.5F * x) : 0.5F * x + 0.5F * root(x);
+    return x < 0.0F ? 0.25F * b / (0.5F * root(x) - 0.5F * x) : 0.5F * x + 0.5F * root(x);
   }
   LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const {
     const float r = root(x);
-    return dy * (x < 0.0F ? 2.0F / (r * (r - x)) : 0.5F * (1.0F + x / r));
+    return dy * (x < 0.0F ? 0.5F * b / r / (r - x) : 0.5F * (1.0F + x / r));
   }
+  float b;  ///< 1e-30 to 1e30
 };
 /// 0 for x <= -1, x for x >= 1, and (x + 1)^2 / 4 in between.
 struct SparsePlus {

@@ -28,11 +28,12 @@ struct MovingAverage {
 };
 
 /// The functors of the unary ops, in the order of UnaryOp.
-using OfUnaryOps = std::tuple<Negative, Exp, Log, Sqrt, Square, Abs, Maximum, Minimum, Clip, PowerOf, Divided, Rsqrt,
-                              Log1p, Expm1, Log2, Log10, Erf, Sin, Cos, Tan, Arcsin, Arccos, Arctan, Sinh, Cosh,
-                              Arcsinh, Arccosh, Arctanh, Sign, Floor, Ceil, Trunc, Round, Relu, Relu6, LeakyRelu, Elu,
-                              Selu, Gelu, GeluTanh, Sigmoid, HardSigmoid, Silu, Softplus, Softsign, Tanh, HardSilu,
-                              Mish, LogSigmoid, Squareplus, SparsePlus, HardTanh, HardShrink, SoftShrink, TanhShrink>;
+using OfUnaryOps =
+    std::tuple<Negative, Exp, Log, Sqrt, Square, Abs, Maximum, Minimum, Clip, PowerOf, Divided, Rsqrt, Log1p, Expm1,
+               Log2, Log10, Erf, Sin, Cos, Tan, Arcsin, Arccos, Arctan, Sinh, Cosh, Arcsinh, Arccosh, Arctanh, Sign,
+               Floor, Ceil, Trunc, Round, Relu, Relu6, LeakyRelu, Elu, Celu, Selu, Gelu, GeluTanh, Sigmoid, HardSigmoid,
+               Silu, Softplus, Softsign, Tanh, HardSilu, Mish, LogSigmoid, Squareplus, SparsePlus, HardTanh, HardShrink,
+               SoftShrink, TanhShrink>;
 static_assert(std::tuple_size_v<OfUnaryOps> == static_cast<int>(UnaryOp::tanh_shrink) + 1);
 
 }  // namespace functor

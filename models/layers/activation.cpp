@@ -22,24 +22,6 @@ struct ActivationOptions {
   void describe(LayerConfig& config) { config.option("activation", activation); }
 };
 
-/// A ReLU with a threshold above 0.
-Tensor thresholded(const Tensor& x, const ReLUOptions& options) {
-  const Tensor above = options.max_value ? minimum(x, *options.max_value) : x;
-  const Tensor is_above = greater(x, options.threshold);
-  if (options.negative_slope == 0) return where(is_above, above, 0.0);
-  return where(is_above, above, (x - options.threshold) * options.negative_slope);
-}
-
-/// The function of a ReLU. Uses a single op where one exists, which is faster than two.
-std::function<Tensor(const Tensor&)> function_of(const ReLUOptions& options) {
-  if (options.threshold != 0) return [options](const Tensor& x) { return thresholded(x, options); };
-  const double slope = options.negative_slope;
-  const auto unbounded = [slope](const Tensor& x) { return slope == 0 ? relu(x) : leaky_relu(x, slope); };
-  if (!options.max_value) return unbounded;
-  if (*options.max_value == 6 && slope == 0) return [](const Tensor& x) { return relu6(x); };
-  return [unbounded, most = *options.max_value](const Tensor& x) { return minimum(unbounded(x), most); };
-}
-
 class ActivationImpl final : public LayerImpl {
  public:
   using Function = std::function<Tensor(const Tensor&)>;
@@ -203,8 +185,11 @@ ActivationLayer ActivationLayer::from_config(LayerConfig& config) {
 }
 
 ReLU::ReLU(const ReLUOptions& options)
-    : Layer(make("ReLU", function_of(options), options,
-                 options.max_value || options.negative_slope != 0 || options.threshold != 0 ? elementwise : is_relu)) {
+    : Layer(make(
+          "ReLU",
+          [options](const Tensor& x) { return relu(x, options.negative_slope, options.max_value, options.threshold); },
+          options,
+          options.max_value || options.negative_slope != 0 || options.threshold != 0 ? elementwise : is_relu)) {
   require(options.max_value.value_or(0) >= 0 && options.negative_slope >= 0 && options.threshold >= 0,
           "ReLU needs a max_value, a negative_slope and a threshold of at least 0, got {}, {} and {}",
           options.max_value.value_or(0), options.negative_slope, options.threshold);

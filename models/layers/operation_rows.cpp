@@ -133,6 +133,7 @@ Results truncated(const Call& call) {
 }
 Results leaky(const Call& call) { return {leaky_relu(call.x[0], call.number("negative_slope", 0.2))}; }
 Results elu_of(const Call& call) { return {elu(call.x[0], call.number("alpha", 1))}; }
+Results celu_of(const Call& call) { return {celu(call.x[0], call.number("alpha", 1))}; }
 Results gelu_of(const Call& call) { return {gelu(call.x[0], call.value("approximate") != false)}; }
 Results hard_shrunk(const Call& call) { return {hard_shrink(call.x[0], call.number("threshold", 0.5))}; }
 Results soft_shrunk(const Call& call) { return {soft_shrink(call.x[0], call.number("threshold", 0.5))}; }
@@ -140,10 +141,7 @@ Results thresholded(const Call& call) {
   return {threshold(call.x[0], call.number("threshold", 0), call.number("default_value", 0))};
 }
 Results gated(const Call& call) { return {glu(call.x[0], call.axis("axis", -1))}; }
-Results squareplus_of(const Call& call) {
-  if (call.number("b", 4) != 4) call.refuse("has a b of 4; compose others of Sqrt, Square and Add");
-  return {squareplus(call.x[0])};
-}
+Results squareplus_of(const Call& call) { return {squareplus(call.x[0], call.number("b", 4))}; }
 Results cumulative_sum(const Call& call) { return {cumsum(counted(call.x[0]), call.axis("axis", 0))}; }
 Results cumulative_product(const Call& call) { return {cumprod(counted(call.x[0]), call.axis("axis", 0))}; }
 Results differences(const Call& call) {
@@ -190,6 +188,7 @@ constexpr OperationRow function_rows[] = {
     {"Argmax", "numpy", along_axis<argmax>},
     {"Argmin", "numpy", along_axis<argmin>},
     {"Ceil", "numpy", each<ceil>},
+    {"Celu", "nn", celu_of},
     {"Clip", "numpy", clipped},
     {"Cos", "numpy", each<cos>},
     {"Cosh", "numpy", each<cosh>},

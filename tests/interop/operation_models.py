@@ -13,7 +13,7 @@ def functions(x, y):
     ops = keras.ops
     positive = ops.abs(x) + 0.25
     of_any = ("abs", "ceil", "cos", "erf", "exp", "expm1", "floor", "negative", "reciprocal", "round", "sign", "sin", "square",
-              "stop_gradient", "elu", "hard_sigmoid", "hard_shrink", "hard_silu", "hard_tanh", "leaky_relu", "log_sigmoid",
+              "stop_gradient", "celu", "elu", "hard_sigmoid", "hard_shrink", "hard_silu", "hard_tanh", "leaky_relu", "log_sigmoid",
               "relu", "relu6", "selu", "sigmoid", "silu", "soft_shrink", "softplus", "softsign", "sparse_plus",
               "sparse_sigmoid", "squareplus", "tanh", "tanh_shrink", "arcsinh", "arctan", "cosh", "sinh", "tan", "trunc")
     results = [getattr(ops, name)(x) for name in of_any]

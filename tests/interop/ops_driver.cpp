@@ -197,9 +197,11 @@ void add_comparisons(Rows& rows) {
 
 void add_activations(Rows& rows) {
   rows["relu"] = of_one<relu>;
+  rows["relu_with_options"] = [](const Inputs& x) { return relu(x[0], 0.25, 3, 1); };
   rows["relu6"] = of_one<relu6>;
   rows["leaky_relu"] = [](const Inputs& x) { return leaky_relu(x[0], 0.3); };
   rows["elu"] = [](const Inputs& x) { return elu(x[0], 1.5); };
+  rows["celu"] = [](const Inputs& x) { return celu(x[0], 1.5); };
   rows["selu"] = of_one<selu>;
   rows["gelu"] = [](const Inputs& x) { return gelu(x[0]); };
   rows["gelu_approximate"] = [](const Inputs& x) { return gelu(x[0], true); };
@@ -210,7 +212,7 @@ void add_activations(Rows& rows) {
   rows["mish"] = of_one<mish>;
   rows["softplus"] = of_one<softplus>;
   rows["log_sigmoid"] = of_one<log_sigmoid>;
-  rows["squareplus"] = of_one<squareplus>;
+  rows["squareplus"] = [](const Inputs& x) { return squareplus(x[0], 0.5); };
   rows["sparse_plus"] = of_one<sparse_plus>;
   rows["softsign"] = of_one<softsign>;
   rows["tanh"] = of_one<tanh>;

@@ -119,13 +119,15 @@ def comparisons():
 
 def of_activations():
     x = real(3, 4, 5, low=-6, high=6)
-    options = {"leaky_relu": {"negative_slope": 0.3}, "elu": {"alpha": 1.5}, "gelu": {"approximate": False},
+    options = {"leaky_relu": {"negative_slope": 0.3}, "elu": {"alpha": 1.5}, "celu": {"alpha": 1.5},
+               "squareplus": {"b": 0.5}, "gelu": {"approximate": False},
                "hard_shrink": {"threshold": 0.75}, "soft_shrink": {"threshold": 0.75},
                "threshold": {"threshold": 0.5, "default_value": -1}, "glu": {"axis": 1}}  # fmt: skip
-    for name in ("relu", "relu6", "leaky_relu", "elu", "selu", "gelu", "sigmoid", "hard_sigmoid", "silu", "hard_silu",
-                 "mish", "softplus", "log_sigmoid", "squareplus", "sparse_plus", "softsign", "tanh", "hard_tanh",
-                 "tanh_shrink", "hard_shrink", "soft_shrink", "sparse_sigmoid", "threshold", "glu"):  # fmt: skip
+    for name in ("relu", "relu6", "leaky_relu", "elu", "celu", "selu", "gelu", "sigmoid", "hard_sigmoid", "silu",
+                 "hard_silu", "mish", "softplus", "log_sigmoid", "squareplus", "sparse_plus", "softsign", "tanh",
+                 "hard_tanh", "tanh_shrink", "hard_shrink", "soft_shrink", "sparse_sigmoid", "threshold", "glu"):  # fmt: skip
         yield name, (x,), lambda x, name=name: getattr(activations, name)(x, **options.get(name, {}))
+    yield "relu_with_options", (x,), lambda x: activations.relu(x, 0.25, 3, 1)
     yield "sparsemax", (x,), sparsemax
     yield "gelu_approximate", (x,), lambda x: activations.gelu(x, approximate=True)
     yield "softmax", (x,), lambda x: ops.softmax(x, axis=(0, 2))

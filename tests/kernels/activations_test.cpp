@@ -28,6 +28,9 @@ TEST(Activations, RefuseParametersBelowZero) {
   const Tensor x = random_tensor({3, 5}, 1);
   EXPECT_ERROR(InvalidArgument, "negative_slope of at least 0, got -1", leaky_relu(x, -1));
   EXPECT_ERROR(InvalidArgument, "alpha of at least 0, got -1", elu(x, -1));
+  EXPECT_ERROR(InvalidArgument, "celu takes an alpha above 0, got 0", celu(x, 0));
+  EXPECT_ERROR(InvalidArgument, "squareplus takes a b of 1e-30 to 1e30, got 0", squareplus(x, 0));
+  EXPECT_ERROR(InvalidArgument, "a max_value and a threshold of at least 0, got 0, -1 and 0", relu(x, 0, -1));
   EXPECT_ERROR(InvalidArgument, "hard_shrink takes a threshold of at least 0, got -1", hard_shrink(x, -1));
   EXPECT_ERROR(InvalidArgument, "soft_shrink takes a threshold of at least 0, got -1", soft_shrink(x, -1));
 }
@@ -55,7 +58,7 @@ float slope_at(const Op& op, float x) {
 // As in tensorflow/core/kernels/relu_op_functor.h; elu with another alpha, and hard_sigmoid, as Keras composes them of
 // these.
 TEST(Activations, GradientsWhereSlopesMeetAreTensorFlows) {
-  EXPECT_EQ(slope_at(relu, 0), 0);
+  EXPECT_EQ(slope_at([](const Tensor& x) { return relu(x); }, 0), 0);
   EXPECT_EQ(slope_at(relu6, 0), 0);
   EXPECT_EQ(slope_at(relu6, 6), 0);
   EXPECT_EQ(slope_at([](const Tensor& x) { return leaky_relu(x, 0.25); }, 0), 0.25);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
 
 #include <kernels/cases/activations.h>
 #include <kernels/cases/op_case.h>
@@ -65,6 +66,16 @@ OpCase softmax_case(const Shape& shape, bool log) {
           .takes_no_rows = shape.rank() > 1};
 }
 
+/// relu with all its options.
+OpCase relu_case(double negative_slope, std::optional<double> max_value, double threshold) {
+  return {.name = fmt::format("relu of {}, {} and {}", negative_slope, max_value.value_or(-1), threshold),
+          .inputs = {random_tensor({3, 37}, 1, -4, 8)},
+          .run = [=](In in) { return relu(in[0], negative_slope, max_value, threshold); },
+          .reference = each([=](double x) {
+            return x > threshold ? std::min(x, max_value.value_or(x)) : negative_slope * (x - threshold);
+          })};
+}
+
 /// Along the middle axis.
 OpCase glu_case() {
   return {.name = "glu",
@@ -84,7 +95,7 @@ OpCase glu_case() {
 
 const std::vector<ActivationCase>& activations_of_elements() {
   static const auto& all = *new std::vector<ActivationCase>{
-      {"relu", Activation::relu, relu, [](double x) { return std::max(x, 0.0); }},
+      {"relu", Activation::relu, [](const Tensor& x) { return relu(x); }, [](double x) { return std::max(x, 0.0); }},
       {"relu6", Activation::relu6, relu6, [](double x) { return std::min(std::max(x, 0.0), 6.0); }},
       {"leaky_relu", Activation::leaky_relu, [](const Tensor& x) { return leaky_relu(x); },
        [](double x) { return x > 0 ? x : 0.2 * x; }},
@@ -105,14 +116,15 @@ const std::vector<ActivationCase>& activations_of_elements() {
       {"hard_silu", Activation::hard_silu, hard_silu, [](double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }},
       {"mish", Activation::mish, mish, [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }},
       {"log_sigmoid", Activation::log_sigmoid, log_sigmoid, [](double x) { return -std::log1p(std::exp(-x)); }},
-      {"squareplus", Activation::squareplus, squareplus, [](double x) { return (x + std::sqrt(x * x + 4)) / 2; }},
+      {"squareplus", Activation::squareplus, [](const Tensor& x) { return squareplus(x); },
+       [](double x) { return (x + std::sqrt(x * x + 4)) / 2; }},
       {"sparse_plus", Activation::sparse_plus, sparse_plus,
        [](double x) { return x <= -1  ? 0
                              : x >= 1 ? x
                                       : (x + 1) * (x + 1) / 4; }},
       {"sparse_sigmoid", Activation::sparse_sigmoid, sparse_sigmoid,
        [](double x) { return std::clamp((x + 1) / 2, 0.0, 1.0); }},
-      {"elu as celu", Activation::celu, [](const Tensor& x) { return activate(x, Activation::celu); }, elu_of},
+      {"celu", Activation::celu, [](const Tensor& x) { return celu(x); }, elu_of},
       {"hard_tanh", Activation::hard_tanh, hard_tanh, [](double x) { return std::clamp(x, -1.0, 1.0); }},
       {"hard_shrink", Activation::hard_shrink, [](const Tensor& x) { return hard_shrink(x); },
        [](double x) { return std::abs(x) <= 0.5 ? 0 : x; }},
@@ -146,6 +158,18 @@ std::vector<OpCase> activation_cases() {
                    .inputs = {random_tensor({3, 5}, 1, -3, 3)},
                    .run = [](In in) { return elu(in[0], 2.5); },
                    .reference = each([](double x) { return x > 0 ? x : 2.5 * std::expm1(x); })});
+  cases.push_back({.name = "celu of 2.5",
+                   .inputs = {random_tensor({3, 5}, 1, -3, 3)},
+                   .run = [](In in) { return celu(in[0], 2.5); },
+                   .reference = each([](double x) { return x > 0 ? x : 2.5 * std::expm1(x / 2.5); })});
+  cases.push_back({.name = "squareplus of 0.5",
+                   .inputs = {random_tensor({3, 5}, 1, -3, 3)},
+                   .run = [](In in) { return squareplus(in[0], 0.5); },
+                   .reference = each([](double x) { return (x + std::sqrt(x * x + 0.5)) / 2; })});
+  cases.push_back(relu_case(0.25, 3, 1));
+  cases.push_back(relu_case(0.25, 3, 0));
+  cases.push_back(relu_case(0, {}, 1));
+  cases.push_back(relu_case(0, 6, 0));
   cases.push_back({.name = "hard_shrink of 1.5",
                    .inputs = {random_tensor({3, 5}, 1, -3, 3)},
                    .run = [](In in) { return hard_shrink(in[0], 1.5); },

@@ -107,6 +107,7 @@ Cases activations() {
           each("SparseSigmoid", sparse_sigmoid),
           each("Tanh", tanh),
           each("TanhShrink", tanh_shrink),
+          of_one("Celu", R"({"alpha": 0.5})", [](const Tensor& x) { return celu(x, 0.5); }),
           of_one("Elu", R"({"alpha": 0.5})", [](const Tensor& x) { return elu(x, 0.5); }),
           of_one("Gelu", R"({"approximate": false})", [](const Tensor& x) { return gelu(x, false); }),
           of_one("Gelu approximately", "{}", [](const Tensor& x) { return gelu(x, true); }),
@@ -119,7 +120,7 @@ Cases activations() {
                  [](const Tensor& x) {
                    return softmax(x, std::vector{1, 2});
                  }),
-          of_one("Squareplus", R"({"b": 4})", [](const Tensor& x) { return squareplus(x); }),
+          of_one("Squareplus", R"({"b": 0.5})", [](const Tensor& x) { return squareplus(x, 0.5); }),
           of_one("Threshold", R"({"threshold": 0.5, "default_value": -1})",
                  [](const Tensor& x) { return threshold(x, 0.5, -1); })};
 }
