@@ -9,6 +9,7 @@
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
+#include <lockstep/kernels/indexing/diagonal.h>
 #include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/reduction/reduction.h>
@@ -150,9 +151,6 @@ Labels labels_of(std::string_view equation, std::string_view term, int ellipsis)
       labels.push_back(letter);
     }
   }
-  for (const int label : labels)
-    require(std::ranges::count(labels, label) == 1,
-            "einsum '{}': the term '{}' has a letter twice, which is not supported", equation, term);
   return labels;
 }
 
@@ -188,13 +186,17 @@ Labeled labeled(std::string_view equation, const std::string& term, const Tensor
 }
 
 void check_sizes(std::string_view equation, const std::vector<Labeled>& operands) {
-  std::map<int, std::int64_t> sizes;
+  struct Axis {
+    std::int64_t size;
+    Shape shape;
+  };
+  std::map<int, Axis> axes;
   for (const auto& [x, labels] : operands)
     for (std::size_t i = 0; i < labels.size(); ++i) {
       const std::int64_t size = x.shape()[static_cast<int>(i)];
-      const auto [known, is_new] = sizes.emplace(labels[i], size);
-      require(is_new || known->second == size, "einsum '{}': an axis has {} elements in {} and {} in {}", equation,
-              known->second, operands[0].x.shape(), size, x.shape());
+      const Axis& known = axes.try_emplace(labels[i], Axis{size, x.shape()}).first->second;
+      require(known.size == size, "einsum '{}': an axis has {} elements in {} and {} in {}", equation, known.size,
+              known.shape, size, x.shape());
     }
 }
 
@@ -211,25 +213,60 @@ Labels output_of(std::string_view equation, const Terms& terms, const std::vecto
     return once;
   }
   const Labels output = labels_of(equation, terms.output, elided);
-  for (const int label : output)
+  for (const int label : output) {
     require(has(all, label), "einsum '{}': the result has an axis that no operand has", equation);
+    require(std::ranges::count(output, label) == 1, "einsum '{}': the result '{}' has a letter twice", equation,
+            terms.output);
+  }
   return output;
+}
+
+/// The operand with the diagonal, as its last axis, in place of axes with the same label.
+Labeled with_diagonals(Labeled operand) {
+  auto& [x, labels] = operand;
+  for (std::size_t first = 0; first < labels.size();) {
+    const int label = labels[first];
+    const auto second = static_cast<std::size_t>(
+        std::find(labels.begin() + static_cast<std::ptrdiff_t>(first) + 1, labels.end(), label) - labels.begin());
+    if (second == labels.size()) {
+      ++first;
+      continue;
+    }
+    x = diagonal(x, 0, static_cast<int>(first), static_cast<int>(second));
+    labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(second));
+    labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(first));
+    labels.push_back(label);
+  }
+  return operand;
+}
+
+/// The labels of a product of a and b from which `rest` and the result follow: those that one of these has.
+Labels still_needed(const Labels& a, const Labels& b, std::span<const Labeled> rest, const Labels& output) {
+  return those(a + those(b, [&](int label) { return !has(a, label); }), [&](int label) {
+    return has(output, label) || std::ranges::any_of(rest, [&](const Labeled& x) { return has(x.labels, label); });
+  });
 }
 
 }  // namespace
 
 Tensor einsum(std::string_view equation, std::span<const Tensor> operands) try {
   const Terms terms = terms_of(std::string(equation));
-  require(operands.size() == terms.inputs.size() && operands.size() <= 2,
-          "einsum takes one or two tensors, as many as the equation has terms, got {} for '{}'", operands.size(),
-          equation);
-  require_one_dtype("einsum", operands.front(), operands.back());
+  require(operands.size() == terms.inputs.size(),
+          "einsum takes as many tensors as the equation has terms, got {} for '{}'", operands.size(), equation);
+  for (const Tensor& operand : operands) require_one_dtype("einsum", operands.front(), operand);
   std::vector<Labeled> inputs;
   for (std::size_t i = 0; i < operands.size(); ++i) inputs.push_back(labeled(equation, terms.inputs[i], operands[i]));
   check_sizes(equation, inputs);
   const Labels output = output_of(equation, terms, inputs);
-  if (inputs.size() == 2) return contract(inputs[0], inputs[1], output);
-  return ordered(without_lone_axes(inputs[0], {}, output), output);
+  std::ranges::transform(inputs, inputs.begin(), with_diagonals);
+  if (inputs.size() == 1) return ordered(without_lone_axes(inputs[0], {}, output), output);
+  Labeled product = inputs[0];
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    const std::span rest = std::span<const Labeled>(inputs).subspan(i + 1);
+    const Labels labels = rest.empty() ? output : still_needed(product.labels, inputs[i].labels, rest, output);
+    product = {contract(product, inputs[i], labels), labels};
+  }
+  return product.x;
 } catch (Error& error) {
   rethrow_from("einsum", error);
 }

@@ -13,12 +13,14 @@
 namespace lockstep {
 
 ///@{
-/// Einstein summation of one or two tensors, like numpy.einsum. A term of the equation has a letter for each axis of
-/// its tensor; `...` stands for any number of further axes. If both terms have `...`, the further axes of the two
-/// tensors are matched from the last axis on. Axes with the same letter and matched axes of `...` must have the same
-/// size. The sum is over all axes that are not in the term after `->`. Without `->`, the result has the axes of `...`,
-/// then the axes of the letters that occur once, in alphabetical order with capitals first. Throws InvalidArgument for
-/// a malformed equation, for a term that has a letter or `...` twice, for more than two tensors, and if the numbers of
+/// Einstein summation, like numpy.einsum. A term of the equation has a letter for each axis of its tensor. A letter
+/// that occurs several times in a term takes the diagonal of these axes; `...` stands for any number of further axes.
+/// If several terms have `...`, the further axes of their tensors are matched from the last axis on. Axes with the same
+/// letter and matched axes of `...` must have the same size. The sum is over all axes that are not in the term after
+/// `->`. Without `->`, the result has the axes of `...`, then the axes of the letters that occur once, in alphabetical
+/// order with capitals first. Multiplies the first two tensors, then their product and the third, and so on; each
+/// product is summed over the axes that are neither in a later term nor in the result. Throws InvalidArgument for a
+/// malformed equation, for a term that has `...` twice, for a result that has a letter twice, and if the numbers of
 /// tensors and terms differ.
 Tensor einsum(std::string_view equation, std::span<const Tensor> operands);
 inline Tensor einsum(std::string_view equation, const Tensor& a) { return einsum(equation, std::array{a}); }

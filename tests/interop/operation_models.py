@@ -36,7 +36,7 @@ def arrays(x, y):
     heads = ops.reshape(ops.concatenate([x, y], axis=2), (-1, 3, 2, 4))
     mask = ops.expand_dims(ops.swapaxes(y[:, :, :3], 1, 2) > -0.5, 1)
     attention = ops.dot_product_attention
-    return [*results, ops.cumprod(x, axis=1), ops.cumsum(y, axis=-1), ops.einsum("bik,bjk->bij", x, y),
+    return [*results, ops.cumprod(x, axis=1), ops.cumsum(y, axis=-1), ops.einsum("bik,bjk->bij", x, y), ops.einsum("bik,bjk,bil->blj", x, y, x),
             ops.einsum("bik,kj->bij", x, np.arange(8, dtype="f4").reshape(4, 2)), ops.matmul(x, ops.transpose(y, (0, 2, 1))),
             ops.dot(x, np.arange(8, dtype="f4").reshape(4, 2)),
             ops.tensordot(x, np.arange(6, dtype="f4").reshape(3, 2), [[1], [0]]),

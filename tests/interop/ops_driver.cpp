@@ -343,6 +343,7 @@ void add_products(Rows& rows) {
   rows["dot"] = of_two<dot>;
   rows["outer"] = of_two<outer>;
   rows["tensordot"] = [](const Inputs& x) { return tensordot(x[0], x[1], {2, 0}, {0, 1}); };
+  rows["einsum_of_three"] = [](const Inputs& x) { return einsum("aab,bc,ca->ac", x); };
   rows["einsum"] = [](const Inputs& x) { return einsum("b...i,bij->...bj", x[0], x[1]); };
   rows["attention"] = [](const Inputs& x) { return dot_product_attention(x[0], x[1], x[2]); };
   rows["attention_causal"] = [](const Inputs& x) {

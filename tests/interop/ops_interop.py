@@ -238,6 +238,7 @@ def products():
     yield "dot", (real(2, 3, 4), real(5, 4, 6)), ops.dot
     yield "outer", (real(2, 3), real(4)), ops.outer
     yield "tensordot", (real(2, 3, 4), real(4, 2, 5)), lambda a, b: ops.tensordot(a, b, ((2, 0), (0, 1)))
+    yield "einsum_of_three", (real(2, 2, 3), real(3, 4), real(4, 2)), lambda *x: ops.einsum("aab,bc,ca->ac", *x)
     yield "einsum", (real(2, 3, 5, 4), real(2, 4, 6)), lambda a, b: ops.einsum("b...i,bij->...bj", a, b)
     attend = ops.dot_product_attention
     q, k, v = real(2, 5, 3, 4), real(2, 5, 3, 4), real(2, 5, 3, 4)

@@ -44,6 +44,12 @@ struct Sum {
     return y;
   }
 
+  /// Whether the operands have one letter as their first axis only.
+  bool has_rows() const {
+    return std::ranges::all_of(
+        operands, [&](const std::string& term) { return term[0] == operands[0][0] && term.rfind(term[0]) == 0; });
+  }
+
   /// The terms of the longest sum, forward or backward.
   std::int64_t length() const {
     std::int64_t all = 1;
@@ -61,7 +67,7 @@ OpCase sum_case(const std::string& name, const Sum& sum, Op run) {
            .reference = sum,
            .check = {.length = sum.length()},
            .data = sum.operands.size(),
-           .takes_no_rows = sum.operands.front()[0] == sum.operands.back()[0],
+           .takes_no_rows = sum.has_rows(),
            .same_bits_on_any_threads = false};
   for (const std::string& term : sum.operands)
     c.inputs.push_back(random_tensor(sum.shape_of(term), 1 + static_cast<unsigned>(c.inputs.size())));
@@ -95,6 +101,11 @@ std::vector<OpCase> rows_of_products() {
           einsum_case("...b,bc->...c", {{"dab", "bc"}, "dac", abcd}),
           einsum_case("a...,ab->b...", {{"acd", "ab"}, "bcd", abcd}),
           einsum_case("...,...b", {{"ac", "acb"}, "acb", abc}),
+          einsum_case("ba,bc,cd->ad", {{"ba", "bc", "cd"}, "ad", abcd}),
+          einsum_case("ab,ac,ad->dbc", {{"ab", "ac", "ad"}, "dbc", abcd}),
+          einsum_case("a...,b,...c,b", {{"ad", "b", "dc", "b"}, "dac", abcd}),
+          einsum_case("aab,bcc->ac", {{"aab", "bcc"}, "ac", abc}),
+          einsum_case("abcb,ca,ad->bd", {{"abcb", "ca", "ad"}, "bd", abcd}),
           large(einsum_case("abc,dbe->aecd",
                             {{"abc", "dbe"}, "aecd", {{'a', 9}, {'b', 33}, {'c', 10}, {'d', 12}, {'e', 8}}}),
                 4)};
@@ -108,6 +119,9 @@ std::vector<OpCase> einsum_cases() {
   std::vector<OpCase> cases = rows_of_products();
   cases.push_back(einsum_case("abc->cb", {{"abc"}, "cb", abc}));
   cases.push_back(einsum_case("abc->", {{"abc"}, "", abc}));
+  cases.push_back(einsum_case("aab->ab", {{"aab"}, "ab", {{'a', 2}, {'b', 3}}}));
+  cases.push_back(einsum_case("baaca->cab", {{"baaca"}, "cab", abc}));
+  cases.push_back(einsum_case("aa", {{"aa"}, "", {{'a', 5}}}));
   cases.push_back(einsum_case("abc->cab", {{"abc"}, "cab", abc}));
   cases.back().is_view = true;
   cases.push_back(sum_case("tensordot over pairs of axes", {{"abc", "dba"}, "cd", abcd}, [](In in) {

@@ -47,6 +47,10 @@ Cases reductions() {
                     {mixed, others},
                     [](const Tensors& x) { return Tensors{einsum("bik,bjk->bij", x[0], x[1])}; },
                     R"({"subscripts": "bik,bjk->bij"})"},
+                   {"Einsum of three",
+                    {mixed, others, mixed},
+                    [](const Tensors& x) { return Tensors{einsum("bik,bjk,bil->blj", x)}; },
+                    R"({"subscripts": "bik,bjk,bil->blj"})"},
                    {"Matmul", {mixed, [] { return swapaxes(others(), 1, 2); }}, [](const Tensors& x) {
                       return Tensors{matmul(x[0], x[1])};
                     }}};
