@@ -9,6 +9,7 @@
 #include <kernels/cases/op_case.h>
 #include <support/errors.h>
 
+#include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/runtime/device/context.h>
 
@@ -32,10 +33,12 @@ class OpTest : public testing::TestWithParam<std::size_t> {
     if (current_context().device.kind == DeviceKind::gpu && op_.length_on_gpus > 0) check_.length = op_.length_on_gpus;
   }
 
-  Inputs slices() const {
+  /// The inputs, the data among them changed.
+  template <class Change>
+  Inputs changed(const Change& change) const {
     Inputs result = inputs_;
     for (std::size_t i = 0; i < op_.data; ++i)
-      if (result[i].rank() > 0) result[i] = strided_copy(result[i]);
+      if (result[i].rank() > 0) result[i] = change(result[i]);
     return result;
   }
 
@@ -124,7 +127,16 @@ TEST_P(OpTest, HasTheSecondGradientOfItsReference) {
                                                              HasSubstr("this gradient is not differentiable itself")));
 }
 
-TEST_P(OpTest, OfSlicesGivesTheSameBits) { expect_same(results_of(slices()), results_of(inputs_)); }
+TEST_P(OpTest, OfSlicesGivesTheSameBits) {
+  expect_same(results_of(changed([](const Tensor& x) { return strided_copy(x); })), results_of(inputs_));
+}
+
+TEST_P(OpTest, OfBroadcastDataGivesTheSameBits) {
+  const Inputs views = changed(broadcast_first);
+  Inputs copies;
+  for (const Tensor& view : views) copies.push_back(make_dense(view));
+  expect_same(results_of(views), results_of(copies));
+}
 
 TEST_P(OpTest, GivesTheSameBitsAgain) {
   std::vector<Tensor> first;
@@ -205,7 +217,7 @@ TEST_P(OpTest, NamesItselfWhenAnInputIsUndefined) {
 TEST_P(OpTest, NamesItselfAndItsTypesWhenAnInputIsOfIntegers) {
   Inputs inputs = inputs_;
   for (Tensor& input : inputs) input = cast(input, DType::i64);
-  if (op_.takes_integers || op_.integers_give_f32)
+  if (op_.takes_integers || op_.takes_any_dtype || op_.integers_give_f32)
     EXPECT_EQ(op_.run(inputs).dtype(), op_.integers_give_f32 ? DType::f32 : DType::i64);
   else
     EXPECT_THAT(refusal_of(inputs), testing::AllOf(HasSubstr(op_.function()), HasSubstr("f32"), HasSubstr("got i64")));

@@ -21,6 +21,11 @@ inline Tensor random_tensor(const Shape& shape, unsigned seed, double low = -1, 
   return Tensor::from(values, shape);
 }
 
+/// The first slice of `x` along axis 0 in place of all of them, with stride 0; x itself if it has none.
+inline Tensor broadcast_first(const Tensor& x) {
+  return x.dim(0) == 0 ? x : x.slice_view(0, 0, 1).broadcast_view(x.shape());
+}
+
 /// A copy of `x` (f32 or bf16) as a slice along `axis` of a larger tensor, which has `before` elements before the slice
 /// and `after` elements after it; these elements are NaN.
 inline Tensor strided_copy(const Tensor& x, int axis = -1, std::int64_t before = 2, std::int64_t after = 3) {

@@ -29,7 +29,7 @@ OpCase slice_case(int axis) {
           .reference = slice_of(shape, axis, 1, 3),
           .check = {.samples = 60},
           .takes_no_rows = shape.normalize_axis(axis) != 0,
-          .takes_integers = true,
+          .takes_any_dtype = true,
           .is_view = true};
 }
 
@@ -57,7 +57,7 @@ OpCase concat_case(int axis) {
                 return y;
               },
           .data = parts.size(),
-          .takes_integers = true,
+          .takes_any_dtype = true,
           .nan_spreads = false};
 }
 
@@ -78,7 +78,7 @@ OpCase transpose_case(const char* name, const std::vector<int>& axes, Op run) {
                                                                  k * strides[axes[2]])]);
                 return y;
               },
-          .takes_integers = true,
+          .takes_any_dtype = true,
           .is_view = true};
 }
 
@@ -106,7 +106,7 @@ OpCase shape_case(const char* name, const Shape& shape, Tensor (*run)(const Tens
           .inputs = {random_tensor(shape, 1)},
           .run = [=](In in) { return run(in[0]); },
           .reference = same_elements,
-          .takes_integers = true,
+          .takes_any_dtype = true,
           .is_view = true};
 }
 
@@ -127,19 +127,19 @@ std::vector<OpCase> array_cases() {
            },
        .reference = slice_of({4, 6}, 1, 1, 5),
        .calls_first = "slice",
-       .takes_integers = true,
+       .takes_any_dtype = true,
        .is_view = true},
       {.name = "dense_copy of columns",
        .inputs = {random_tensor({4, 6}, 1)},
        .run = [](In in) { return dense_copy(slice(in[0], 1, 1, 5)); },
        .reference = slice_of({4, 6}, 1, 1, 5),
        .calls_first = "slice",
-       .takes_integers = true},
+       .takes_any_dtype = true},
       {.name = "split in three, the second",
        .inputs = {random_tensor({4, 6}, 1)},
        .run = [](In in) { return split(in[0], 3, 1)[1]; },
        .reference = slice_of({4, 6}, 1, 2, 4),
-       .takes_integers = true,
+       .takes_any_dtype = true,
        .is_view = true},
       {.name = "split at two indices, the second part",
        .inputs = {random_tensor({4, 6}, 1)},
@@ -148,7 +148,7 @@ std::vector<OpCase> array_cases() {
              return split(in[0], {1, 5}, 1)[1];
            },
        .reference = slice_of({4, 6}, 1, 1, 5),
-       .takes_integers = true,
+       .takes_any_dtype = true,
        .is_view = true},
       transpose_case("transpose", {2, 1, 0}, [](In in) { return transpose(in[0]); }),
       transpose_case("transpose to (1, 2, 0)", {1, 2, 0},

@@ -35,7 +35,7 @@ OpCase where_case(const WhereShapes& shapes) {
           .check = {.length = full.elements()},
           .data = 2,
           .takes_no_rows = false,
-          .takes_integers = true,
+          .takes_any_dtype = true,
           .nan_spreads = false};
 }
 

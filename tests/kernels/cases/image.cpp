@@ -80,7 +80,7 @@ OpCase resize_case(const char* name, const Shape& shape, Size2d size, const Resi
           .run = [=](In in) { return resize(in[0], size, options); },
           .reference = [=](const Values& in) { return plain_resize(in[0], shape, size, options); },
           .check = {.length = std::max<std::int64_t>(16, size.height * size.width / (shape[1] * shape[2]) * 4)},
-          .takes_integers = options.interpolation == Interpolation::nearest};
+          .takes_any_dtype = options.interpolation == Interpolation::nearest};
 }
 
 /// A row whose images (2, 7, 6, 3) are first cropped or padded: to images of the shape `fitted`, whose pixel (0, 0) is
@@ -247,12 +247,12 @@ std::vector<OpCase> block_cases() {
            .inputs = {random_tensor(depth, 1)},
            .run = [](In in) { return depth_to_space(in[0], block); },
            .reference = to_space,
-           .takes_integers = true},
+           .takes_any_dtype = true},
           {.name = "space_to_depth",
            .inputs = {random_tensor(space, 1)},
            .run = [](In in) { return space_to_depth(in[0], block); },
            .reference = moved(depth, [=](const Shape& at) { return in_space(at, space); }),
-           .takes_integers = true}};
+           .takes_any_dtype = true}};
 }
 
 }  // namespace

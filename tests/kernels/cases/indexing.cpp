@@ -59,7 +59,7 @@ OpCase take_case(const Shape& x, int axis) {
           .reference = moved(result, source),
           .check = {.length = 6},
           .takes_no_rows = axis != 0,
-          .takes_integers = true};
+          .takes_any_dtype = true};
 }
 
 /// Takes elements of x (3, 4) at indices of shape (2, 3).
@@ -74,7 +74,7 @@ OpCase take_of_all_case() {
           .reference = moved({2, 3}, source),
           .check = {.length = 6},
           .takes_no_rows = false,
-          .takes_integers = true};
+          .takes_any_dtype = true};
 }
 
 /// Takes elements of x (4, 3) along `axis` at indices of a shape that broadcasts to x's along the other axis.
@@ -95,7 +95,7 @@ OpCase take_along_axis_case(int axis, const Shape& indices_shape, const Shape& r
           .reference = moved(result, source),
           .check = {.length = result[axis]},
           .takes_no_rows = false,  // the result has as many rows as the indices
-          .takes_integers = true};
+          .takes_any_dtype = true};
 }
 
 /// take_along_axis of one row of x (1, 3), which broadcasts to those of the indices.
@@ -110,7 +110,7 @@ OpCase take_from_broadcast_case() {
           .reference = moved({2, 2}, source),
           .check = {.length = 4},
           .takes_no_rows = false,
-          .takes_integers = true};
+          .takes_any_dtype = true};
 }
 
 /// Pairs of indices that choose rows of a tensor (3, 4, width).

@@ -41,9 +41,13 @@ struct OpCase {
   bool takes_no_rows = true;
   Bf16 bf16 = Bf16::all;
   std::string calls_first{};  ///< another function that `run` calls first
+  ///@{
+  /// Dtypes that the op takes besides f32 and bf16: i32 and i64 (takes_integers) or all. The result has the input's
+  /// dtype, or f32 if `integers_give_f32`.
   bool takes_integers = false;
-  /// Takes integers, with a result of f32.
+  bool takes_any_dtype = false;
   bool integers_give_f32 = false;
+  ///@}
   bool nan_spreads = true;        ///< whether all results are NaN if all data are NaN
   std::size_t optional = 0;       ///< number of inputs, counted from the last one, that may be undefined
   std::size_t optional_data = 0;  ///< number of data, counted from the last one, that may be undefined

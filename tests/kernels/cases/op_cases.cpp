@@ -13,17 +13,23 @@ namespace lockstep::test {
 
 namespace {
 
-/// The first row of each op that takes integers, with these as inputs: small ones, whose products doubles hold.
+/// The first row of each op that takes integers, with these as inputs, and of each that takes all dtypes, also with u8
+/// and bool. The numbers are small, so that doubles hold their products.
 std::vector<OpCase> integer_cases(const std::vector<OpCase>& cases) {
   std::set<std::string> functions;
   std::vector<OpCase> result;
   for (const OpCase& c : cases) {
-    if (!c.has_gradient() || !c.takes_integers || !functions.insert(c.function()).second) continue;
-    for (const DType dtype : {DType::i32, DType::i64}) {
+    const bool takes_all = c.takes_any_dtype || c.integers_give_f32;
+    if (!c.has_gradient() || !(c.takes_integers || takes_all) || !functions.insert(c.function()).second) continue;
+    for (const DType dtype : {DType::i32, DType::i64, DType::u8, DType::boolean}) {
+      if (!takes_all && !is_integer(dtype)) continue;
       result.push_back(c);
       result.back().name += fmt::format(" of {}", name(dtype));
-      for (Tensor& input : result.back().inputs) input = cast(input * 1.5, dtype);
-      result.back().gives = dtype;
+      for (Tensor& input : result.back().inputs) {
+        const Tensor whole = cast(input * 1.5, DType::i32);
+        input = cast(dtype == DType::u8 ? abs(whole) : whole, dtype);
+      }
+      result.back().gives = c.integers_give_f32 ? DType::f32 : dtype;
     }
   }
   return result;

@@ -56,7 +56,7 @@ OpCase shuffle_case(const Shape& shape, int axis) {
           .inputs = {random_tensor(shape, 1)},
           .run = [=](In in) { return shuffle(in[0], next_key, axis); },
           .reference = moved(shape, source),
-          .takes_integers = true};
+          .takes_any_dtype = true};
 }
 
 /// A row of an op without inputs: `number(i)` is element i.

@@ -21,7 +21,7 @@ OpCase move_case(const std::string& name, const Shape& shape, Op run, const Shap
           .inputs = {random_tensor(shape, 1)},
           .run = std::move(run),
           .reference = moved(result, source),
-          .takes_integers = true};
+          .takes_any_dtype = true};
 }
 
 /// A row of an op that gives the same elements another shape.
@@ -95,7 +95,7 @@ OpCase stack_case(int axis) {
                 return y;
               },
           .data = 3,
-          .takes_integers = true,
+          .takes_any_dtype = true,
           .nan_spreads = false};
 }
 
@@ -335,7 +335,7 @@ OpCase slice_update_case() {
               },
           .data = 2,
           .takes_no_rows = false,
-          .takes_integers = true,
+          .takes_any_dtype = true,
           .nan_spreads = false};
 }
 

@@ -29,7 +29,7 @@ OpCase sort_case(const Shape& shape, int axis, SortDirection direction) {
           .inputs = {distinct_numbers(shape, 5)},
           .run = [=](In in) { return sort(in[0], axis, direction); },
           .reference = sorted(shape, axis, shape.dim(axis), direction),
-          .takes_integers = true};
+          .takes_any_dtype = true};
 }
 
 OpCase top_k_case(const Shape& shape, std::int64_t k) {
@@ -39,7 +39,7 @@ OpCase top_k_case(const Shape& shape, std::int64_t k) {
           .reference = sorted(shape, -1, k, SortDirection::descending),
           .check = {.samples = 60},
           .takes_no_rows = shape.rank() > 1,
-          .takes_integers = true};
+          .takes_any_dtype = true};
 }
 
 /// The indices, along the axis, of the first `count` elements.
