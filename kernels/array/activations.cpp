@@ -113,7 +113,7 @@ Tensor softplus(const Tensor& x) { return unary(UnaryOp::softplus, x); }
 Tensor log_sigmoid(const Tensor& x) { return unary(UnaryOp::log_sigmoid, x); }
 Tensor sparse_plus(const Tensor& x) { return unary(UnaryOp::sparse_plus, x); }
 Tensor softsign(const Tensor& x) { return unary(UnaryOp::softsign, x); }
-Tensor tanh(const Tensor& x) { return unary(UnaryOp::tanh, x); }
+Tensor tanh(const Tensor& x) { return real_unary(UnaryOp::tanh, x); }
 Tensor hard_tanh(const Tensor& x) { return unary(UnaryOp::hard_tanh, x); }
 Tensor tanh_shrink(const Tensor& x) { return unary(UnaryOp::tanh_shrink, x); }
 

@@ -53,7 +53,7 @@ Tensor sparse_plus(const Tensor& x);
 Tensor sparse_sigmoid(const Tensor& x);
 /// x / (1 + |x|).
 Tensor softsign(const Tensor& x);
-/// Hyperbolic tangent.
+/// Hyperbolic tangent; integers, u8 and bool are converted to f32.
 Tensor tanh(const Tensor& x);
 /// x clipped to [-1, 1].
 Tensor hard_tanh(const Tensor& x);

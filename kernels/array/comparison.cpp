@@ -13,6 +13,7 @@
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op/number.h>
+#include <lockstep/kernels/op/real.h>
 #include <lockstep/kernels/op/select.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/reduction/reduction.h>
@@ -45,8 +46,7 @@ Tensor compare(ComparisonOp op, double a, const Tensor& b) { return compare(op, 
 
 /// |x| op infinity.
 Tensor compare_with_infinity(const char* name, ComparisonOp op, const Tensor& operand) try {
-  require_real(name, operand);
-  const Tensor x = make_dense(to_current_device(operand));
+  const Tensor x = make_dense(to_current_device(as_real(name, operand)));
   const Tensor size = Tensor::empty(x.shape(), x.dtype());
   launch(kernels::Unary{UnaryOp::abs, x, size});
   return compare(op, size, std::numeric_limits<double>::infinity());
@@ -56,7 +56,6 @@ Tensor compare_with_infinity(const char* name, ComparisonOp op, const Tensor& op
 
 /// isclose for the op of this name.
 Tensor close_elements(const char* op, const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) try {
-  require_real(op, a);
   require_same_dtype(op, a, b);
   broadcast_shape(op, a.shape(), b.shape());
   const NoGradientScope constant;
@@ -151,7 +150,7 @@ std::vector<Tensor> where(const Tensor& condition) try {
 }
 
 Tensor isnan(const Tensor& x) {
-  require_real("isnan", x);
+  require_defined("isnan", x);
   return compare("isnan", ComparisonOp::not_equal, x, x);
 }
 

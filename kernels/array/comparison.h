@@ -56,8 +56,7 @@ Tensor where(const Tensor& condition, double a, const Tensor& b);
 std::vector<Tensor> where(const Tensor& condition);
 
 ///@{
-/// Whether each element is NaN (isnan), infinite (isinf) or neither (isfinite); f32 or bf16. Throw InvalidArgument for
-/// other dtypes.
+/// Whether each element is NaN (isnan), infinite (isinf) or neither (isfinite), for any dtype.
 Tensor isnan(const Tensor& x);
 Tensor isinf(const Tensor& x);
 Tensor isfinite(const Tensor& x);
@@ -65,8 +64,7 @@ Tensor isfinite(const Tensor& x);
 ///@{
 /// Whether |a - b| <= atol + rtol * |b|, computed in f32, for each element (isclose) or for all elements (allclose,
 /// whose result has rank 0). An infinity is close only to the same infinity. NaN is close only to NaN, and only if
-/// `equal_nan` is true. f32 or bf16; shapes broadcast as in `add`. Throw InvalidArgument for other dtypes and for
-/// shapes that do not broadcast.
+/// `equal_nan` is true. Any dtype; shapes broadcast as in `add`. Throw InvalidArgument for shapes that do not broadcast.
 Tensor isclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 Tensor allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 ///@}

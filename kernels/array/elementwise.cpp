@@ -16,6 +16,7 @@
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op/number.h>
+#include <lockstep/kernels/op/real.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/reduction/sum_axes.h>
 
@@ -140,13 +141,14 @@ BackwardFn binary_gradient(BinaryOp op, const Tensor& a, const Tensor& b, const 
 }
 
 Tensor binary(BinaryOp op, const Tensor& left, const Tensor& right) try {
-  const bool takes_integers = op != BinaryOp::divide && op != BinaryOp::arctan2 && op != BinaryOp::logaddexp;
-  const auto require_operand = takes_integers ? require_number : require_real;
-  require_operand(name_of(op), left);
-  require_operand(name_of(op), right);
+  const bool is_of_reals = op == BinaryOp::divide || op == BinaryOp::arctan2 || op == BinaryOp::logaddexp;
+  const auto operand = [&](const Tensor& x) {
+    if (!is_of_reals) require_number(name_of(op), x);
+    return to_current_device(is_of_reals ? as_real(name_of(op), x) : x);
+  };
   require_same_dtype(name_of(op), left, right);
-  const Tensor a = to_current_device(left);
-  const Tensor b = to_current_device(right);
+  const Tensor a = operand(left);
+  const Tensor b = operand(right);
   const Tensor y = Tensor::empty(broadcast_shape(name_of(op), a.shape(), b.shape()), a.dtype());
   apply(op, a, b, y);
   if (is_real(y.dtype()) && recording({a, b})) record(name_of(op), {a, b}, y, binary_gradient(op, a, b, y));
@@ -173,6 +175,16 @@ Tensor affine(const char* op, const Tensor& operand, double scale, double shift)
           [factor](const Tensor& d) { return multiply(d, factor); }, dy.dtype());
     });
   }
+  return y;
+} catch (Error& error) {
+  rethrow_from(op, error);
+}
+
+/// The numbers that an op leaves unchanged.
+Tensor copied(const char* op, const Tensor& operand) try {
+  const Tensor x = to_current_device(operand);
+  const Tensor y = Tensor::empty(x.shape(), x.dtype());
+  launch(kernels::Convert{x, y});
   return y;
 } catch (Error& error) {
   rethrow_from(op, error);
@@ -236,9 +248,9 @@ Tensor multiply(const Tensor& x, double b) {
   return is_integer(x.dtype()) ? multiply(x, number_like("multiply", x, b)) : affine("multiply", x, b, 0);
 }
 
-Tensor divide(double a, const Tensor& x) { return unary({UnaryOp::divided, static_cast<float>(a)}, x); }
-Tensor divide(const Tensor& x, double b) {
-  require_real("divide", x);
+Tensor divide(double a, const Tensor& x) { return real_unary({UnaryOp::divided, static_cast<float>(a)}, x); }
+Tensor divide(const Tensor& operand, double b) {
+  const Tensor x = as_real("divide", operand);
   const double factor = 1 / b;
   const bool overflows = std::abs(factor) > std::numeric_limits<float>::max() && b != 0;
   return overflows ? divide(x, number_like("divide", x, b)) : affine("divide", x, factor, 0);
@@ -271,11 +283,11 @@ Tensor abs(const Tensor& x) try {
   rethrow_from("abs", error);
 }
 
-Tensor exp(const Tensor& x) { return unary(UnaryOp::exp, x); }
-Tensor log(const Tensor& x) { return unary(UnaryOp::log, x); }
-Tensor log2(const Tensor& x) { return unary(UnaryOp::log2, x); }
-Tensor log10(const Tensor& x) { return unary(UnaryOp::log10, x); }
-Tensor sqrt(const Tensor& x) { return unary(UnaryOp::sqrt, x); }
+Tensor exp(const Tensor& x) { return real_unary(UnaryOp::exp, x); }
+Tensor log(const Tensor& x) { return real_unary(UnaryOp::log, x); }
+Tensor log2(const Tensor& x) { return real_unary(UnaryOp::log2, x); }
+Tensor log10(const Tensor& x) { return real_unary(UnaryOp::log10, x); }
+Tensor sqrt(const Tensor& x) { return real_unary(UnaryOp::sqrt, x); }
 
 Tensor square(const Tensor& x) try {
   require_number("square", x);
@@ -284,29 +296,29 @@ Tensor square(const Tensor& x) try {
   rethrow_from("square", error);
 }
 
-Tensor sin(const Tensor& x) { return unary(UnaryOp::sin, x); }
-Tensor cos(const Tensor& x) { return unary(UnaryOp::cos, x); }
-Tensor tan(const Tensor& x) { return unary(UnaryOp::tan, x); }
-Tensor arcsin(const Tensor& x) { return unary(UnaryOp::arcsin, x); }
-Tensor arccos(const Tensor& x) { return unary(UnaryOp::arccos, x); }
-Tensor arctan(const Tensor& x) { return unary(UnaryOp::arctan, x); }
-Tensor sinh(const Tensor& x) { return unary(UnaryOp::sinh, x); }
-Tensor cosh(const Tensor& x) { return unary(UnaryOp::cosh, x); }
-Tensor arcsinh(const Tensor& x) { return unary(UnaryOp::arcsinh, x); }
-Tensor arccosh(const Tensor& x) { return unary(UnaryOp::arccosh, x); }
-Tensor arctanh(const Tensor& x) { return unary(UnaryOp::arctanh, x); }
-Tensor log1p(const Tensor& x) { return unary(UnaryOp::log1p, x); }
-Tensor expm1(const Tensor& x) { return unary(UnaryOp::expm1, x); }
-Tensor rsqrt(const Tensor& x) { return unary(UnaryOp::rsqrt, x); }
+Tensor sin(const Tensor& x) { return real_unary(UnaryOp::sin, x); }
+Tensor cos(const Tensor& x) { return real_unary(UnaryOp::cos, x); }
+Tensor tan(const Tensor& x) { return real_unary(UnaryOp::tan, x); }
+Tensor arcsin(const Tensor& x) { return real_unary(UnaryOp::arcsin, x); }
+Tensor arccos(const Tensor& x) { return real_unary(UnaryOp::arccos, x); }
+Tensor arctan(const Tensor& x) { return real_unary(UnaryOp::arctan, x); }
+Tensor sinh(const Tensor& x) { return real_unary(UnaryOp::sinh, x); }
+Tensor cosh(const Tensor& x) { return real_unary(UnaryOp::cosh, x); }
+Tensor arcsinh(const Tensor& x) { return real_unary(UnaryOp::arcsinh, x); }
+Tensor arccosh(const Tensor& x) { return real_unary(UnaryOp::arccosh, x); }
+Tensor arctanh(const Tensor& x) { return real_unary(UnaryOp::arctanh, x); }
+Tensor log1p(const Tensor& x) { return real_unary(UnaryOp::log1p, x); }
+Tensor expm1(const Tensor& x) { return real_unary(UnaryOp::expm1, x); }
+Tensor rsqrt(const Tensor& x) { return real_unary(UnaryOp::rsqrt, x); }
 
 Tensor reciprocal(const Tensor& x) try {
-  require_real("reciprocal", x);
+  require_defined("reciprocal", x);
   return divide(1, x);
 } catch (Error& error) {
   rethrow_from("reciprocal", error);
 }
 
-Tensor erf(const Tensor& x) { return unary(UnaryOp::erf, x); }
+Tensor erf(const Tensor& x) { return real_unary(UnaryOp::erf, x); }
 
 Tensor sign(const Tensor& x) try {
   require_number("sign", x);
@@ -315,12 +327,16 @@ Tensor sign(const Tensor& x) try {
   rethrow_from("sign", error);
 }
 
-Tensor floor(const Tensor& x) { return unary(UnaryOp::floor, x); }
-Tensor ceil(const Tensor& x) { return unary(UnaryOp::ceil, x); }
-Tensor trunc(const Tensor& x) { return unary(UnaryOp::trunc, x); }
+Tensor floor(const Tensor& x) { return real_unary(UnaryOp::floor, x); }
+Tensor ceil(const Tensor& x) { return real_unary(UnaryOp::ceil, x); }
+
+Tensor trunc(const Tensor& x) {
+  return x.defined() && !is_real(x.dtype()) ? copied("trunc", x) : unary(UnaryOp::trunc, x);
+}
 
 Tensor round(const Tensor& x, int decimals) {
   require(decimals >= -38 && decimals <= 38, "round takes -38 to 38 decimals, got {}", decimals);
+  if (x.defined() && !is_real(x.dtype()) && decimals >= 0) return copied("round", x);
   const auto up = static_cast<float>(std::pow(10.0, std::max(decimals, 0)));
   const auto down = static_cast<float>(std::pow(10.0, std::max(-decimals, 0)));
   return unary({UnaryOp::round, up, down}, x);

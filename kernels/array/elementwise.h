@@ -8,8 +8,9 @@
 // Element-wise ops on f32 or bf16; results have the operands' dtype. All are differentiable; the gradient of step
 // functions such as floor is 0. add, subtract, multiply, maximum, minimum, power, squared_difference, add_n,
 // floor_divide, mod, negative, abs, sign, square and clip also take i32 and i64. Integer ops have no gradient, their
-// overflow wraps around, and a scalar operand must be an integer in the dtype's range. Throw InvalidArgument for other
-// dtypes, scalars that an integer dtype cannot represent, operands of different dtypes, and undefined tensors.
+// overflow wraps around, and a scalar operand must be an integer in the dtype's range. trunc, and round to 0 or more
+// decimals, return integers, u8 and bool unchanged; the other functions convert them to f32. Throw InvalidArgument for
+// other dtypes, scalars that an integer dtype cannot represent, operands of different dtypes, and undefined tensors.
 // Activations are in activations.h.
 
 namespace lockstep {
@@ -45,10 +46,10 @@ Tensor mod(const Tensor& a, const Tensor& b);
 ///@}
 
 /// The angle between the positive x axis and the point (b, a), in radians from -pi to pi; shapes broadcast as for add.
-/// f32 or bf16. Throws the errors of add.
+/// Throws the errors of add.
 Tensor arctan2(const Tensor& a, const Tensor& b);
-/// log(exp(a) + exp(b)), computed without overflow for any a and b; shapes broadcast as for add. f32 or bf16. Throws
-/// the errors of add.
+/// log(exp(a) + exp(b)), computed without overflow for any a and b; shapes broadcast as for add. Throws the errors of
+/// add.
 Tensor logaddexp(const Tensor& a, const Tensor& b);
 
 /// The sum of tensors of one shape and dtype; a single tensor is returned as it is. Throws InvalidArgument for an empty
@@ -119,7 +120,8 @@ Tensor trunc(const Tensor& x);
 ///@}
 /// The nearest number with `decimals` decimals, ties to even; negative `decimals` round to tens, hundreds and so on. As
 /// in NumPy, multiplies by a power of ten, rounds to an integer and divides, each in f32; leaves x unchanged where the
-/// multiplication would overflow. Throws InvalidArgument unless -38 <= decimals <= 38.
+/// multiplication would overflow. Throws InvalidArgument unless -38 <= decimals <= 38, and
+/// for dtypes other than f32 and bf16 if `decimals` is negative.
 Tensor round(const Tensor& x, int decimals = 0);
 
 ///@{

@@ -8,6 +8,7 @@
 #include <lockstep/kernels/array/over_axes.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/op/checks.h>
+#include <lockstep/kernels/op/real.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
 
@@ -16,10 +17,10 @@
 namespace lockstep {
 namespace {
 
-/// f(x in f32), in x's dtype.
+/// f(x in f32), in the dtype of x if it is f32 or bf16.
 template <class F>
-Tensor in_f32(const char* op, const Tensor& x, const F& f) try {
-  require_real(op, x);
+Tensor in_f32(const char* op, const Tensor& operand, const F& f) try {
+  const Tensor x = as_real(op, operand);
   return cast(f(cast(x, DType::f32)), x.dtype());
 } catch (Error& error) {
   rethrow_from(op, error);
@@ -60,9 +61,9 @@ Tensor var(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
   return in_f32("var", x, [&](const Tensor& wide) { return variance(wide, axes, keepdims); });
 }
 
-Tensor average(const Tensor& x, std::optional<int> axis, const Tensor& weights) try {
-  require_real("average", x);
-  require_same_dtype("average", x, weights);
+Tensor average(const Tensor& operand, std::optional<int> axis, const Tensor& weights) try {
+  require_same_dtype("average", operand, weights);
+  const Tensor x = as_real("average", operand);
   const bool of_axis = axis && weights.rank() == 1 && weights.elements() == x.dim(*axis);
   require(of_axis || weights.shape() == x.shape(),
           "average takes weights of x's shape or one for each element along "

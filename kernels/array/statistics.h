@@ -5,10 +5,10 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Statistics of f32 or bf16 tensors, computed in f32; results have x's dtype. Each function reduces either all
+// Statistics, computed in f32; results have x's dtype if it is f32 or bf16, else f32. Each function reduces either all
 // elements, which gives a result of rank 0, or the elements along `axes` (negative axes count from the end); with
-// `keepdims` the reduced axes remain with size 1. All are differentiable. Throw InvalidArgument for other dtypes,
-// undefined tensors, and axes that x does not have or that are given twice.
+// `keepdims` the reduced axes remain with size 1. All are differentiable. Throw InvalidArgument for undefined
+// tensors, and axes that x does not have or that are given twice.
 
 namespace lockstep {
 

@@ -8,6 +8,7 @@
 #include <lockstep/kernels/elementwise/unary_kernels.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/op/real.h>
 #include <lockstep/kernels/op/transfer.h>
 
 namespace lockstep {
@@ -56,5 +57,7 @@ Tensor unary(const UnaryFunction& f, const Tensor& operand, bool keeps_origin) t
 } catch (Error& error) {
   rethrow_from(name_of(f.op), error);
 }
+
+Tensor real_unary(const UnaryFunction& f, const Tensor& x) { return unary(f, as_real(name_of(f.op), x)); }
 
 }  // namespace lockstep

@@ -14,6 +14,9 @@ bool gradient_from_result(const UnaryFunction& f);
 /// origin (Tensor::origin). Throws InvalidArgument for other dtypes and undefined tensors.
 Tensor unary(const UnaryFunction& f, const Tensor& x, bool keeps_origin = false);
 
+/// Like `unary`, for any dtype: dtypes other than f32 and bf16 are converted to f32.
+Tensor real_unary(const UnaryFunction& f, const Tensor& x);
+
 /// The derivative of f at x, computed with differentiable ops; used when tapes record the backward pass. `kept` is f(x)
 /// if gradient_from_result(f), else x.
 Tensor slope(const UnaryFunction& f, const Tensor& kept);

@@ -314,7 +314,8 @@ Tensor dot(const Tensor& a, const Tensor& b) try {
 }
 
 Tensor outer(const Tensor& a, const Tensor& b) try {
-  require_one_dtype("outer", a, b);
+  require_same_dtype("outer", a, b);
+  require_number("outer", a);
   return multiply(reshape(a, {-1, 1}), reshape(b, {1, -1}));
 } catch (Error& error) {
   rethrow_from("outer", error);

@@ -8,8 +8,8 @@ namespace lockstep {
 /// axes broadcast. A vector a (k) counts as a matrix of one row, a vector b (k) as a matrix of one column; the result
 /// lacks the axis of that row or column. a and b are both f32 or both bf16; products are added in f32. Differentiable.
 /// Transposed views (transpose) are not copied, except for an `a` of rank 3 or more if b is a matrix or a vector.
-/// Throws InvalidArgument for other dtypes, undefined tensors, tensors of rank 0, sizes k that differ, and leading axes
-/// that do not broadcast.
+/// Throws InvalidArgument for other dtypes (cast them), undefined tensors, tensors of rank 0, sizes k that differ, and
+/// leading axes that do not broadcast.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
 }  // namespace lockstep

@@ -16,13 +16,13 @@ inline void require_f32(const char* op, const Tensor& x) {
 
 /// Throws InvalidArgument naming the op unless x is a defined tensor of f32 or bf16.
 inline void require_real(const char* op, const Tensor& x) {
-  require(x.defined() && is_real(x.dtype()), "{} takes f32 or bf16, got {}", op, x);
+  require(x.defined() && is_real(x.dtype()), "{} takes f32 or bf16, got {}{}", op, x, x.defined() ? "; cast it" : "");
 }
 
 /// Throws InvalidArgument naming the op unless x is a defined tensor of f32, bf16, i32 or i64.
 inline void require_number(const char* op, const Tensor& x) {
-  require(x.defined() && (is_real(x.dtype()) || is_integer(x.dtype())), "{} takes f32, bf16, i32 or i64, got {}", op,
-          x);
+  require(x.defined() && (is_real(x.dtype()) || is_integer(x.dtype())), "{} takes f32, bf16, i32 or i64, got {}{}", op,
+          x, x.defined() ? "; cast it" : "");
 }
 
 /// Throws InvalidArgument naming the op unless both are defined tensors of one dtype.

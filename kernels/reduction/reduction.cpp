@@ -6,6 +6,7 @@
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op/number.h>
+#include <lockstep/kernels/op/real.h>
 #include <lockstep/kernels/op/select.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/reduction/axis_groups.h>
@@ -200,8 +201,7 @@ Tensor sum(const Tensor& x, const std::vector<int>* axes, bool keepdims) try {
 }
 
 Tensor mean(const Tensor& x, const std::vector<int>* axes, bool keepdims) try {
-  const bool is_converted = x.defined() && !is_real(x.dtype());
-  return add_up("mean", is_converted ? in_dtype(DType::f32, to_current_device(x)) : x, axes, keepdims, true);
+  return add_up("mean", as_real("mean", x), axes, keepdims, true);
 } catch (Error& error) {
   rethrow_from("mean", error);
 }

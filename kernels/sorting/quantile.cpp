@@ -9,6 +9,7 @@
 #include <lockstep/kernels/array/over_axes.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/op/checks.h>
+#include <lockstep/kernels/op/real.h>
 #include <lockstep/kernels/reduction/axis_groups.h>
 #include <lockstep/kernels/sorting/sort.h>
 
@@ -27,8 +28,8 @@ Tensor along_last(const Tensor& x, double q) {
   return where(isnan(largest), largest, y);
 }
 
-Tensor quantile_of(const char* op, const Tensor& x, double q, const std::vector<int>& axes, bool keepdims) try {
-  require_real(op, x);
+Tensor quantile_of(const char* op, const Tensor& operand, double q, const std::vector<int>& axes, bool keepdims) try {
+  const Tensor x = as_real(op, operand);
   require(q >= 0 && q <= 1, "{} takes a q from 0 to 1, got {}", op, q);
   const AxisSet reduced = axis_set(x.shape(), axes);
   std::vector<int> last(axes.size());

@@ -4,11 +4,11 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Quantiles of f32 or bf16 tensors. Each function reduces either all elements, which gives a result of rank 0, or the
-// elements along `axes` (negative axes count from the end); with `keepdims` the reduced axes remain with size 1. The
-// result is NaN if one element is NaN. Differentiable. Throw InvalidArgument for other dtypes, undefined tensors, axes
-// that x does not have or that are given twice, and if a reduced axis has size 0 and the result has elements. On GPUs,
-// throw Unsupported for 2^31 elements or more.
+// Quantiles. The result has x's dtype if that is f32 or bf16; for other dtypes it is f32. Each function reduces either
+// all elements, which gives a result of rank 0, or the elements along `axes` (negative axes count from the end); with
+// `keepdims` the reduced axes remain with size 1. The result is NaN if one element is NaN. Differentiable. Throw
+// InvalidArgument for undefined tensors, axes that x does not have or that are given twice, and if a reduced axis has
+// size 0 and the result has elements. On GPUs, throw Unsupported for 2^31 elements or more.
 
 namespace lockstep {
 

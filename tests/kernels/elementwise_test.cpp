@@ -20,10 +20,10 @@ TEST(Binary, ErrorsNameTheShapes) {
               add(Tensor::zeros({2, 3}), Tensor::zeros({4}));
             }),
             "add: shapes (2, 3) and (4) do not broadcast");
-  EXPECT_THAT(error_of<InvalidArgument>([] { divide(Tensor::zeros({2}, DType::i32), Tensor::zeros({2})); }),
-              ::testing::HasSubstr("divide takes f32 or bf16, got i32 (2)"));
-  EXPECT_THAT(error_of<InvalidArgument>([] { multiply(Tensor::zeros({2}, DType::u8), 2); }),
-              ::testing::HasSubstr("multiply takes f32, bf16, i32 or i64, got u8 (2)"));
+  EXPECT_ERROR(InvalidArgument, "divide takes tensors of one dtype, got i32 (2)",
+               divide(Tensor::zeros({2}, DType::i32), Tensor::zeros({2})));
+  EXPECT_ERROR(InvalidArgument, "multiply takes f32, bf16, i32 or i64, got u8 (2)",
+               multiply(Tensor::zeros({2}, DType::u8), 2));
   EXPECT_THAT(error_of<InvalidArgument>([] { relu(Tensor()); }), ::testing::HasSubstr("an undefined tensor"));
 }
 
@@ -213,7 +213,7 @@ TEST(Round, TakesDecimals) {
               ::testing::ElementsAre(::testing::FloatEq(1.234F), -0.125F, 1250, large, -infinity));
   EXPECT_TRUE(std::isnan(round(Tensor::scalar(std::nanf("")), 3).item<float>()));
   EXPECT_ERROR(InvalidArgument, "round takes -38 to 38 decimals, got 39", round(x, 39));
-  EXPECT_ERROR(InvalidArgument, "round takes f32 or bf16, got i32 (2)", round(Tensor::zeros({2}, DType::i32), 1));
+  EXPECT_ERROR(InvalidArgument, "round takes f32 or bf16, got i32 (2)", round(Tensor::zeros({2}, DType::i32), -1));
 }
 
 TEST(Expm1, IsExactNearZeroAndUpToTheLargestNumber) {
@@ -230,7 +230,6 @@ TEST(Divide, ByNumbersWhoseReciprocalOverflows) {
   EXPECT_EQ(y[0], 0);
   EXPECT_FLOAT_EQ(y[1], 1e-5F / 1e-40F);  // f32 holds 1e-40 as a subnormal number of few digits
   EXPECT_EQ(y[2], -std::numeric_limits<float>::infinity());
-  EXPECT_ERROR(InvalidArgument, "divide takes f32 or bf16, got i64 (1) on ", Tensor::zeros({1}, DType::i64) / 0.5);
 }
 
 TEST(Maximum, WithANumberThatIsNanIsNan) {

@@ -87,7 +87,10 @@ Rows elementwise_rows() {
                               [] {
                                 all(zeros({2, 2}, DType::boolean), {1, -1});
                               }),
-      misuse<InvalidArgument>("var", "integers", {"var", "i32 (2)"}, [] { var(zeros({2}, DType::i32)); }),
+      misuse<InvalidArgument>("var", "an axis twice", {"axis -1", "(2, 2)"},
+                              [] {
+                                var(zeros({2, 2}), {1, -1});
+                              }),
       misuse<InvalidArgument>("clip", "bounds in the wrong order", {"clip", "1", "-1"},
                               [] { clip(zeros({2}), 1, -1); }),
       misuse<InvalidArgument>("power", "small integers", {"power", "u8 (2)"}, [] { power(zeros({2}, DType::u8), 2); }),

@@ -8,80 +8,86 @@
 namespace lockstep::test {
 namespace {
 
+/// What an op gives for integers: an error, integers (with kept_as_all also u8 and bool), or f32.
+enum class Integers { refused, kept, kept_as_all, give_f32 };
+
 OpCase unary_case(const char* name, Tensor (*op)(const Tensor&), double (*reference)(double), double low, double high,
-                  bool takes_integers = false) {
+                  Integers integers = Integers::refused) {
   return {.name = name,
           .inputs = {random_tensor({3, 37}, 1, low, high)},
           .run = [=](In in) { return op(in[0]); },
           .reference = each(reference),
-          .takes_integers = takes_integers};
+          .takes_integers = integers == Integers::kept,
+          .takes_any_dtype = integers == Integers::kept_as_all,
+          .integers_give_f32 = integers == Integers::give_f32};
 }
 
 std::vector<OpCase> unary_cases() {
   return {
       unary_case(
-          "negative", negative, [](double x) { return -x; }, -2, 2, true),
+          "negative", negative, [](double x) { return -x; }, -2, 2, Integers::kept),
       unary_case(
-          "exp", exp, [](double x) { return std::exp(x); }, -3, 3),
+          "exp", exp, [](double x) { return std::exp(x); }, -3, 3, Integers::give_f32),
       unary_case(
-          "log", log, [](double x) { return std::log(x); }, 0.3, 4),
+          "log", log, [](double x) { return std::log(x); }, 0.7, 4, Integers::give_f32),
       unary_case(
-          "sqrt", sqrt, [](double x) { return std::sqrt(x); }, 0.3, 4),
+          "sqrt", sqrt, [](double x) { return std::sqrt(x); }, 0.3, 4, Integers::give_f32),
       unary_case(
-          "square", square, [](double x) { return x * x; }, -2, 2, true),
+          "square", square, [](double x) { return x * x; }, -2, 2, Integers::kept),
       unary_case(
-          "abs", abs, [](double x) { return std::abs(x); }, -2, 2, true),
+          "abs", abs, [](double x) { return std::abs(x); }, -2, 2, Integers::kept),
       unary_case(
-          "log2", log2, [](double x) { return std::log2(x); }, 0.3, 4),
+          "log2", log2, [](double x) { return std::log2(x); }, 0.7, 4, Integers::give_f32),
       unary_case(
-          "log10", log10, [](double x) { return std::log10(x); }, 0.3, 4),
+          "log10", log10, [](double x) { return std::log10(x); }, 0.7, 4, Integers::give_f32),
       unary_case(
-          "log1p", log1p, [](double x) { return std::log1p(x); }, -0.5, 3),
+          "log1p", log1p, [](double x) { return std::log1p(x); }, -0.5, 3, Integers::give_f32),
       unary_case(
-          "expm1", expm1, [](double x) { return std::expm1(x); }, -3, 2),
+          "expm1", expm1, [](double x) { return std::expm1(x); }, -3, 2, Integers::give_f32),
       unary_case(
-          "rsqrt", rsqrt, [](double x) { return 1 / std::sqrt(x); }, 0.3, 4),
+          "rsqrt", rsqrt, [](double x) { return 1 / std::sqrt(x); }, 0.7, 4, Integers::give_f32),
       unary_case(
-          "reciprocal", reciprocal, [](double x) { return 1 / x; }, 0.5, 3),
+          "reciprocal", reciprocal, [](double x) { return 1 / x; }, 0.7, 3, Integers::give_f32),
       unary_case(
-          "erf", erf, [](double x) { return std::erf(x); }, -2, 2),
+          "erf", erf, [](double x) { return std::erf(x); }, -2, 2, Integers::give_f32),
       unary_case(
-          "sin", sin, [](double x) { return std::sin(x); }, -4, 4),
+          "sin", sin, [](double x) { return std::sin(x); }, -4, 4, Integers::give_f32),
       unary_case(
-          "cos", cos, [](double x) { return std::cos(x); }, -4, 4),
+          "cos", cos, [](double x) { return std::cos(x); }, -4, 4, Integers::give_f32),
       unary_case(
-          "tan", tan, [](double x) { return std::tan(x); }, -1.2, 1.2),
+          "tan", tan, [](double x) { return std::tan(x); }, -1.2, 1.2, Integers::give_f32),
       unary_case(
-          "arcsin", arcsin, [](double x) { return std::asin(x); }, -0.9, 0.9),
+          "arcsin", arcsin, [](double x) { return std::asin(x); }, -0.9, 0.9, Integers::give_f32),
       unary_case(
-          "arccos", arccos, [](double x) { return std::acos(x); }, -0.9, 0.9),
+          "arccos", arccos, [](double x) { return std::acos(x); }, -0.9, 0.9, Integers::give_f32),
       unary_case(
-          "arctan", arctan, [](double x) { return std::atan(x); }, -3, 3),
+          "arctan", arctan, [](double x) { return std::atan(x); }, -3, 3, Integers::give_f32),
       unary_case(
-          "sinh", sinh, [](double x) { return std::sinh(x); }, -3, 3),
+          "sinh", sinh, [](double x) { return std::sinh(x); }, -3, 3, Integers::give_f32),
       unary_case(
-          "cosh", cosh, [](double x) { return std::cosh(x); }, -3, 3),
+          "cosh", cosh, [](double x) { return std::cosh(x); }, -3, 3, Integers::give_f32),
       unary_case(
-          "arcsinh", arcsinh, [](double x) { return std::asinh(x); }, -3, 3),
+          "arcsinh", arcsinh, [](double x) { return std::asinh(x); }, -3, 3, Integers::give_f32),
       unary_case(
-          "arccosh", arccosh, [](double x) { return std::acosh(x); }, 1.3, 4),
+          "arccosh", arccosh, [](double x) { return std::acosh(x); }, 1.3, 4, Integers::give_f32),
       unary_case(
-          "arctanh", arctanh, [](double x) { return std::atanh(x); }, -0.8, 0.8),
+          "arctanh", arctanh, [](double x) { return std::atanh(x); }, -0.6, 0.6, Integers::give_f32),
       unary_case(
           "sign", sign, [](double x) { return x > 0   ? 1.0
                                               : x < 0 ? -1.0
-                                                      : 0.0; }, -2, 2, true),
+                                                      : 0.0; }, -2, 2, Integers::kept),
       unary_case(
-          "floor", floor, [](double x) { return std::floor(x); }, -3, 3),
+          "floor", floor, [](double x) { return std::floor(x); }, -3, 3, Integers::give_f32),
       unary_case(
-          "ceil", ceil, [](double x) { return std::ceil(x); }, -3, 3),
+          "ceil", ceil, [](double x) { return std::ceil(x); }, -3, 3, Integers::give_f32),
       unary_case(
-          "trunc", trunc, [](double x) { return std::trunc(x); }, -3, 3),
+          "trunc", trunc, [](double x) { return std::trunc(x); }, -3, 3, Integers::kept_as_all),
       unary_case(
-          "round", [](const Tensor& x) { return round(x); }, [](double x) { return std::rint(x); }, -3, 3),
+          "round", [](const Tensor& x) { return round(x); }, [](double x) { return std::rint(x); }, -3, 3,
+          Integers::kept_as_all),
       unary_case(
           "round to one decimal", [](const Tensor& x) { return round(x, 1); },
-          [](double x) { return std::rint(x * 10) / 10; }, -3, 3),
+          [](double x) { return std::rint(x * 10) / 10; }, -3, 3, Integers::kept_as_all),
       unary_case(
           "round to hundreds", [](const Tensor& x) { return round(x, -2); },
           [](double x) { return std::rint(x / 100) * 100; }, -300, 300),
@@ -90,9 +96,10 @@ std::vector<OpCase> unary_cases() {
           -2, 2),
       unary_case(
           "clip to 1", [](const Tensor& x) { return clip(x, -1, 1); },
-          [](double x) { return std::clamp(x, -1.0, 1.0); }, -2, 2, true),
+          [](double x) { return std::clamp(x, -1.0, 1.0); }, -2, 2, Integers::kept),
       unary_case(
-          "power of 3", [](const Tensor& x) { return power(x, 3); }, [](double x) { return x * x * x; }, -2, 2, true),
+          "power of 3", [](const Tensor& x) { return power(x, 3); }, [](double x) { return x * x * x; }, -2, 2,
+          Integers::kept),
       unary_case(
           "power of 0.5", [](const Tensor& x) { return power(x, 0.5); }, [](double x) { return std::sqrt(x); }, 0.3, 4),
       unary_case(
@@ -116,7 +123,8 @@ std::vector<OpCase> unary_cases() {
       unary_case(
           "subtract from a number", [](const Tensor& x) { return 2.5 - x; }, [](double x) { return 2.5 - x; }, -2, 2),
       unary_case(
-          "divide a number", [](const Tensor& x) { return 1.5 / x; }, [](double x) { return 1.5 / x; }, 0.5, 3),
+          "divide a number", [](const Tensor& x) { return 1.5 / x; }, [](double x) { return 1.5 / x; }, 0.7, 3,
+          Integers::give_f32),
       unary_case(
           "maximum", [](const Tensor& x) { return maximum(x, 0.3); }, [](double x) { return std::max(x, 0.3); }, -2, 2),
       unary_case(
@@ -129,7 +137,8 @@ std::vector<OpCase> unary_cases() {
           "multiply by numbers", [](const Tensor& x) { return 3.0 * x * 0.25; }, [](double x) { return x * 0.75; }, -2,
           2),
       unary_case(
-          "divide by a number", [](const Tensor& x) { return x / 4.0; }, [](double x) { return x / 4; }, -2, 2),
+          "divide by a number", [](const Tensor& x) { return x / 4.0; }, [](double x) { return x / 4; }, -2, 2,
+          Integers::give_f32),
   };
 }
 
@@ -138,13 +147,13 @@ struct BinaryOp {
   Tensor (*op)(const Tensor&, const Tensor&);
   double (*reference)(double, double);
   double low = -1, high = 1;  ///< of the first operand
-  bool takes_integers = true;
+  Integers integers = Integers::kept;
 };
 
 constexpr BinaryOp add_op{"add", add, [](double a, double b) { return a + b; }};
 constexpr BinaryOp subtract_op{"subtract", subtract, [](double a, double b) { return a - b; }};
 constexpr BinaryOp multiply_op{"multiply", multiply, [](double a, double b) { return a * b; }};
-constexpr BinaryOp divide_op{"divide", divide, [](double a, double b) { return a / b; }, -1, 1, false};
+constexpr BinaryOp divide_op{"divide", divide, [](double a, double b) { return a / b; }, -1, 1, Integers::give_f32};
 
 constexpr BinaryOp maximum_op{"maximum", maximum, [](double a, double b) { return std::max(a, b); }};
 constexpr BinaryOp minimum_op{"minimum", minimum, [](double a, double b) { return std::min(a, b); }};
@@ -158,13 +167,16 @@ constexpr BinaryOp floor_divide_op{"floor_divide", floor_divide, floor_of_quotie
 constexpr BinaryOp mod_op{"mod", mod, [](double a, double b) { return b == 0 ? 0 : a - b * floor_of_quotient(a, b); },
                           -4, 4};
 
-constexpr BinaryOp arctan2_op{"arctan2", arctan2, [](double a, double b) { return std::atan2(a, b); }, -1, 1, false};
+constexpr BinaryOp arctan2_op{"arctan2", arctan2, [](double a, double b) { return std::atan2(a, b); },
+                              -1,        1,       Integers::give_f32};
 constexpr BinaryOp logaddexp_op{
-    "logaddexp", logaddexp, [](double a, double b) { return std::log(std::exp(a) + std::exp(b)); }, -1, 1, false};
+    "logaddexp", logaddexp, [](double a, double b) { return std::log(std::exp(a) + std::exp(b)); },
+    -1,          1,         Integers::give_f32};
 
 OpCase binary_case(const BinaryOp& op, const Shape& a, const Shape& b, const Shape& y) {
+  const bool integers_give_f32 = op.integers == Integers::give_f32;  // then b has no zeros as integers
   return {.name = fmt::format("{} of {} and {}", op.name, a, b),
-          .inputs = {random_tensor(a, 1, op.low, op.high), random_tensor(b, 2, 0.5, 1.5)},
+          .inputs = {random_tensor(a, 1, op.low, op.high), random_tensor(b, 2, integers_give_f32 ? 0.7 : 0.5, 1.5)},
           .run = [=](In in) { return op.op(in[0], in[1]); },
           .reference =
               [=](const Values& in) {
@@ -176,7 +188,8 @@ OpCase binary_case(const BinaryOp& op, const Shape& a, const Shape& b, const Sha
           .check = {.length = std::max<std::int64_t>(1, y.elements())},
           .data = 2,
           .takes_no_rows = a == b && a.rank() > 0,
-          .takes_integers = op.takes_integers};
+          .takes_integers = op.integers == Integers::kept,
+          .integers_give_f32 = integers_give_f32};
 }
 
 std::vector<OpCase> binary_cases() {

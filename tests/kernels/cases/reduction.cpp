@@ -95,7 +95,7 @@ struct ReductionOp {
   Tensor (*op)(const Tensor&, const std::vector<int>&, bool);
   double (*reference)(Elements);
   double low, high;
-  bool takes_integers = false;
+  bool takes_integers = false;  ///< else it gives f32 for them
 };
 
 const ReductionOp reductions[] = {
@@ -119,7 +119,8 @@ OpCase reduction_case(const ReductionOp& op, const Shape& shape, const std::vect
       .reference = of_groups(shape, axes, op.reference),
       .check = {.length = summed_elements(shape, axes)},
       .takes_no_rows = keeps_rows,
-      .takes_integers = op.takes_integers};
+      .takes_integers = op.takes_integers,
+      .integers_give_f32 = !op.takes_integers};
 }
 
 /// Of (3, 4, 5), with weights of each element or along axis 1.
@@ -143,7 +144,8 @@ OpCase average_case(bool of_elements) {
               },
           .check = {.length = 60},
           .data = 2,
-          .takes_no_rows = false};
+          .takes_no_rows = false,
+          .integers_give_f32 = true};
 }
 
 /// Of order `ord` along axis 1 of (2, 3, 4).
@@ -153,7 +155,8 @@ OpCase norm_case(double ord, std::function<double(Elements)> reference) {
           .inputs = {random_tensor(shape, 5)},
           .run = [=](In in) { return norm(in[0], {1}, false, ord); },
           .reference = of_groups(shape, {1}, std::move(reference)),
-          .check = {.length = 3}};
+          .check = {.length = 3},
+          .integers_give_f32 = true};
 }
 
 /// Of matrices with three rows along axis 1 and five columns along axis 3, each kind of sum by itself.
@@ -171,7 +174,8 @@ OpCase matrix_norm_case(double ord, bool of_columns, bool takes_largest) {
                 return norm(in[0], {1, -1}, false, ord);
               },
           .reference = of_groups(shape, {1, 3}, reference),
-          .check = {.length = 15}};
+          .check = {.length = 15},
+          .integers_give_f32 = true};
 }
 
 std::vector<OpCase> norm_cases() {

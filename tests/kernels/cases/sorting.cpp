@@ -106,7 +106,8 @@ OpCase quantile_case(const char* name, double q, Op run) {
                 }
                 return y;
               },
-          .takes_no_rows = false};
+          .takes_no_rows = false,
+          .integers_give_f32 = true};
 }
 
 std::vector<OpCase> quantile_cases() {
@@ -121,7 +122,8 @@ std::vector<OpCase> quantile_cases() {
                        [](const Values& in) {
                          const std::vector<double>& x = in[0];
                          return std::vector<double>{(x[0] + x[1]) / 2, (x[2] + x[3]) / 2, (x[4] + x[5]) / 2};
-                       }});
+                       },
+                   .integers_give_f32 = true});
   return cases;
 }
 
