@@ -44,6 +44,9 @@ Tensor compare(ComparisonOp op, const Tensor& a, const Tensor& b) { return compa
 Tensor compare(ComparisonOp op, const Tensor& a, double b) { return compare(op, a, number_like(name_of(op), a, b)); }
 Tensor compare(ComparisonOp op, double a, const Tensor& b) { return compare(op, number_like(name_of(op), b, a), b); }
 
+/// A truth value as a number that each dtype can represent.
+double truth_of(double number) { return number != 0 ? 1 : 0; }
+
 /// |x| op infinity.
 Tensor compare_with_infinity(const char* name, ComparisonOp op, const Tensor& operand) try {
   const Tensor x = make_dense(to_current_device(as_real(name, operand)));
@@ -91,6 +94,12 @@ Tensor greater_equal(double a, const Tensor& b) { return compare(ComparisonOp::g
 Tensor logical_and(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::logical_and, a, b); }
 Tensor logical_or(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::logical_or, a, b); }
 Tensor logical_xor(const Tensor& a, const Tensor& b) { return compare(ComparisonOp::logical_xor, a, b); }
+Tensor logical_and(const Tensor& a, double b) { return compare(ComparisonOp::logical_and, a, truth_of(b)); }
+Tensor logical_and(double a, const Tensor& b) { return compare(ComparisonOp::logical_and, truth_of(a), b); }
+Tensor logical_or(const Tensor& a, double b) { return compare(ComparisonOp::logical_or, a, truth_of(b)); }
+Tensor logical_or(double a, const Tensor& b) { return compare(ComparisonOp::logical_or, truth_of(a), b); }
+Tensor logical_xor(const Tensor& a, double b) { return compare(ComparisonOp::logical_xor, a, truth_of(b)); }
+Tensor logical_xor(double a, const Tensor& b) { return compare(ComparisonOp::logical_xor, truth_of(a), b); }
 Tensor logical_not(const Tensor& x) {
   return compare("logical_not", ComparisonOp::equal, x, number_like("logical_not", x, 0));
 }

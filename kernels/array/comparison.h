@@ -6,7 +6,8 @@
 
 // Element-wise comparisons and logic. Results are bool unless noted. Shapes broadcast as in NumPy. Only where() with
 // three arguments is differentiable, for f32 and bf16. Throw InvalidArgument for undefined tensors, shapes that do not
-// broadcast, operands of different dtypes, and scalars that the other operand's integer or bool dtype cannot represent.
+// broadcast, and operands of different dtypes. Comparisons and where() also throw it for scalars that the other
+// operand's integer or bool dtype cannot represent.
 
 namespace lockstep {
 
@@ -34,10 +35,16 @@ Tensor greater_equal(double a, const Tensor& b);
 ///@}
 
 ///@{
-/// Element-wise logic, for any dtype; nonzero elements count as true.
+/// Element-wise logic, for any dtype; nonzero elements and scalars count as true.
 Tensor logical_and(const Tensor& a, const Tensor& b);
+Tensor logical_and(const Tensor& a, double b);
+Tensor logical_and(double a, const Tensor& b);
 Tensor logical_or(const Tensor& a, const Tensor& b);
+Tensor logical_or(const Tensor& a, double b);
+Tensor logical_or(double a, const Tensor& b);
 Tensor logical_xor(const Tensor& a, const Tensor& b);
+Tensor logical_xor(const Tensor& a, double b);
+Tensor logical_xor(double a, const Tensor& b);
 Tensor logical_not(const Tensor& x);
 ///@}
 
@@ -64,7 +71,8 @@ Tensor isfinite(const Tensor& x);
 ///@{
 /// Whether |a - b| <= atol + rtol * |b|, computed in f32, for each element (isclose) or for all elements (allclose,
 /// whose result has rank 0). An infinity is close only to the same infinity. NaN is close only to NaN, and only if
-/// `equal_nan` is true. Any dtype; shapes broadcast as in `add`. Throw InvalidArgument for shapes that do not broadcast.
+/// `equal_nan` is true. Any dtype; shapes broadcast as in `add`. Throw InvalidArgument for shapes that do not
+/// broadcast.
 Tensor isclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 Tensor allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 ///@}

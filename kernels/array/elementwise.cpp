@@ -269,6 +269,25 @@ Tensor floor_divide(double a, const Tensor& b) { return floor_divide(number_like
 Tensor mod(const Tensor& a, double b) { return mod(a, number_like("mod", a, b)); }
 Tensor mod(double a, const Tensor& b) { return mod(number_like("mod", b, a), b); }
 
+Tensor squared_difference(const Tensor& a, double b) {
+  return squared_difference(a, number_like("squared_difference", a, b));
+}
+Tensor squared_difference(double a, const Tensor& b) { return squared_difference(b, a); }
+
+Tensor arctan2(const Tensor& x, double b) {
+  const Tensor a = as_real("arctan2", x);
+  return arctan2(a, number_like("arctan2", a, b));
+}
+Tensor arctan2(double a, const Tensor& x) {
+  const Tensor b = as_real("arctan2", x);
+  return arctan2(number_like("arctan2", b, a), b);
+}
+Tensor logaddexp(const Tensor& x, double b) {
+  const Tensor a = as_real("logaddexp", x);
+  return logaddexp(a, number_like("logaddexp", a, b));
+}
+Tensor logaddexp(double a, const Tensor& b) { return logaddexp(b, a); }
+
 Tensor negative(const Tensor& x) try {
   require_number("negative", x);
   return is_integer(x.dtype()) ? subtract(0, x) : unary(UnaryOp::negative, x);

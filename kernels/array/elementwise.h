@@ -68,10 +68,16 @@ Tensor divide(double a, const Tensor& b);
 Tensor divide(const Tensor& a, double b);
 Tensor power(const Tensor& a, double b);
 Tensor power(double a, const Tensor& b);
+Tensor squared_difference(const Tensor& a, double b);
+Tensor squared_difference(double a, const Tensor& b);
 Tensor floor_divide(const Tensor& a, double b);
 Tensor floor_divide(double a, const Tensor& b);
 Tensor mod(const Tensor& a, double b);
 Tensor mod(double a, const Tensor& b);
+Tensor arctan2(const Tensor& a, double b);
+Tensor arctan2(double a, const Tensor& b);
+Tensor logaddexp(const Tensor& a, double b);
+Tensor logaddexp(double a, const Tensor& b);
 ///@}
 
 ///@{

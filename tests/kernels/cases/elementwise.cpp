@@ -121,6 +121,24 @@ std::vector<OpCase> unary_cases() {
           "mod of a number", [](const Tensor& x) { return mod(-2.5, x); },
           [](double x) { return -2.5 - x * std::floor(-2.5 / x); }, 0.5, 3),
       unary_case(
+          "squared_difference from a number", [](const Tensor& x) { return squared_difference(x, 2.5); },
+          [](double x) { return (x - 2.5) * (x - 2.5); }, -2, 2),
+      unary_case(
+          "squared_difference to a number", [](const Tensor& x) { return squared_difference(1, x); },
+          [](double x) { return (x - 1) * (x - 1); }, -2, 2, Integers::kept),
+      unary_case(
+          "arctan2 over a number", [](const Tensor& x) { return arctan2(x, -1.5); },
+          [](double x) { return std::atan2(x, -1.5); }, 0.3, 2, Integers::give_f32),
+      unary_case(
+          "arctan2 of a number", [](const Tensor& x) { return arctan2(-1.5, x); },
+          [](double x) { return std::atan2(-1.5, x); }, -2, 2, Integers::give_f32),
+      unary_case(
+          "logaddexp of a number, last", [](const Tensor& x) { return logaddexp(x, 0.5); },
+          [](double x) { return std::log(std::exp(x) + std::exp(0.5)); }, -2, 2, Integers::give_f32),
+      unary_case(
+          "logaddexp of a number, first", [](const Tensor& x) { return logaddexp(0.5, x); },
+          [](double x) { return std::log(std::exp(x) + std::exp(0.5)); }, -2, 2, Integers::give_f32),
+      unary_case(
           "subtract from a number", [](const Tensor& x) { return 2.5 - x; }, [](double x) { return 2.5 - x; }, -2, 2),
       unary_case(
           "divide a number", [](const Tensor& x) { return 1.5 / x; }, [](double x) { return 1.5 / x; }, 0.7, 3,
