@@ -13,6 +13,7 @@
 #include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/attention/attention.h>
 #include <lockstep/kernels/convolution/conv1d.h>
+#include <lockstep/kernels/convolution/conv1d_transpose.h>
 #include <lockstep/kernels/convolution/conv2d.h>
 #include <lockstep/kernels/convolution/conv2d_transpose.h>
 #include <lockstep/kernels/image/affine_transform.h>

@@ -6,7 +6,8 @@
 
 #include <fmt/ranges.h>
 
-#include <lockstep/kernels/array/shapes.h>
+#include <lockstep/kernels/convolution/conv1d_transpose.h>
+#include <lockstep/kernels/convolution/conv2d_transpose.h>
 #include <lockstep/models/layers/kernel_options.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
@@ -67,18 +68,22 @@ class ConvTransposeImpl final : public LayerOf<Options> {
     const Shape& input = is_1d ? only_sequence(class_name_, inputs) : only_image(class_name_, inputs);
     require(!this->is_built() || input.dim(-1) == kernel_.shape().dim(-1), "{} '{}' was built for {} channels, got {}",
             class_name_, this->name(), this->is_built() ? kernel_.shape().dim(-1) : 0, input);
-    const Size2d size =
-        slide_transposed(class_name_, as_images(input), for_images(options_.kernel_size), conv(Activation::linear))
-            .output;
-    return is_1d ? Shape{size.width, options_.filters} : Shape{size.height, size.width, options_.filters};
+    const Shape x = with_batch_axis(input);
+    const auto options = conv(Activation::linear);
+    if constexpr (is_1d)
+      return {conv1d_transpose_steps(class_name_, x, options_.kernel_size, options), options_.filters};
+    else {
+      const Size2d size = slide_transposed(class_name_, x, options_.kernel_size, options).output;
+      return {size.height, size.width, options_.filters};
+    }
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
-    const Tensor x = is_1d ? as_images(inputs[0]) : inputs[0];
-    const Tensor kernel = is_1d ? expand_dims(kernel_.value(), 0) : kernel_.value();
     return activated_and_penalized(call, options_, [&](Activation activation) {
-      const Tensor y = conv2d_transpose(x, kernel, this->value_if_any(bias_), conv(activation));
-      return is_1d ? squeeze(y, {1}) : y;
+      if constexpr (is_1d)
+        return conv1d_transpose(inputs[0], kernel_.value(), this->value_if_any(bias_), conv(activation));
+      else
+        return conv2d_transpose(inputs[0], kernel_.value(), this->value_if_any(bias_), conv(activation));
     });
   }
 
@@ -87,14 +92,10 @@ class ConvTransposeImpl final : public LayerOf<Options> {
   using Base::options_;
 
   static constexpr bool is_1d = std::is_same_v<Options, Conv1DTransposeOptions>;
+  using OpOptions = std::conditional_t<is_1d, Conv1dTransposeOptions, Conv2dTransposeOptions>;
 
-  Conv2dTransposeOptions conv(Activation activation) const {
-    Conv2dTransposeOptions conv{.strides = for_images(options_.strides),
-                                .padding = options_.padding,
-                                .dilation = for_images(options_.dilation_rate),
-                                .activation = activation};
-    if (options_.output_padding) conv.output_padding = for_images(*options_.output_padding, 0);
-    return conv;
+  OpOptions conv(Activation activation) const {
+    return {options_.strides, options_.padding, options_.output_padding, options_.dilation_rate, activation};
   }
 
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {

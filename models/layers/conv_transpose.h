@@ -4,7 +4,8 @@
 #include <optional>
 #include <string>
 
-#include <lockstep/kernels/convolution/conv2d_transpose.h>
+#include <lockstep/kernels/activation.h>
+#include <lockstep/kernels/window/window.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 
@@ -68,7 +69,7 @@ struct Conv1DTransposeOptions {
   void describe(LayerConfig& config);  ///< writes or reads the options
 };
 
-/// A transposed 1D convolution (conv2d_transpose of images of one row): (steps, c) -> (steps', filters). Weights:
+/// A transposed 1D convolution (conv1d_transpose): (steps, c) -> (steps', filters). Weights:
 /// kernel (k, filters, c), bias (filters).
 struct Conv1DTranspose : Layer {
   /// Throws InvalidArgument in the cases listed at the top of this file.

@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 
 #include <lockstep/kernels/convolution/conv1d.h>
+#include <lockstep/kernels/convolution/conv1d_transpose.h>
 #include <lockstep/kernels/convolution/conv2d.h>
 #include <lockstep/kernels/convolution/conv2d_transpose.h>
 #include <lockstep/kernels/image/affine_transform.h>
@@ -53,6 +54,9 @@ inline void add_windows(Rows& rows) {
   };
   rows["depthwise_conv2d"] = [](const Inputs& x) {
     return depthwise_conv2d(x[0], x[1], x[2], {.strides = 2, .padding = Padding::same});
+  };
+  rows["conv1d_transpose"] = [](const Inputs& x) {
+    return conv1d_transpose(x[0], x[1], x[2], {.stride = 3, .padding = Padding::same, .output_padding = 1});
   };
   rows["conv2d_transpose"] = [](const Inputs& x) { return conv2d_transpose(x[0], x[1], x[2], {.strides = {2, 3}}); };
   rows["conv2d_transpose_same"] = [](const Inputs& x) {

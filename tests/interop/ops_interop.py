@@ -262,6 +262,7 @@ def windows():
         ops.conv(x, k, 1, "same", dilation_rate=(2, 3)) + b)  # fmt: skip
     yield "depthwise_conv2d", (x, real(3, 2, 4, 2), real(8)), lambda x, k, b: ops.depthwise_conv(x, k, 2, "same") + b
     transposed, kernel = ops.conv_transpose, real(3, 2, 6, 4)
+    yield "conv1d_transpose", (steps, real(4, 6, 4), bias), lambda x, k, b: transposed(x, k, 3, "same", 1) + b
     yield "conv2d_transpose", (x, kernel, bias), lambda x, k, b: transposed(x, k, (2, 3), "valid") + b
     yield "conv2d_transpose_same", (x, kernel, bias), lambda x, k, b: transposed(x, k, 2, "same", 1) + b
     yield "conv2d_transpose_dilated", (x, kernel, bias), lambda x, k, b: b + transposed(

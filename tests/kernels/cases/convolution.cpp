@@ -9,6 +9,7 @@
 #include <kernels/cases/window.h>
 
 #include <lockstep/kernels/convolution/conv1d.h>
+#include <lockstep/kernels/convolution/conv1d_transpose.h>
 #include <lockstep/kernels/convolution/conv2d_transpose.h>
 
 namespace lockstep::test {
@@ -185,6 +186,20 @@ OpCase transposed_case(const char* what, const Shape& x, const Shape& kernel, co
   return op;
 }
 
+/// conv1d_transpose of x (n, steps, channels) by a kernel (k, filters, channels).
+OpCase transposed_1d_case(const char* what, const Shape& x, const Shape& kernel, const Conv1dTransposeOptions& options,
+                          bool bias) {
+  Conv2dTransposeOptions of_images{.strides = {1, options.stride}, .padding = options.padding};
+  of_images.dilation = {1, options.dilation};
+  if (options.output_padding) of_images.output_padding = Size2d{0, *options.output_padding};
+  OpCase op = transposed_case(what, {x[0], 1, x[1], x[2]}, {1, kernel[0], kernel[1], kernel[2]}, of_images, bias);
+  op.name = fmt::format("conv1d_transpose of {} by {}, {}", x, kernel, what);
+  op.inputs[0] = op.inputs[0].view(x);
+  op.inputs[1] = op.inputs[1].view(kernel);
+  op.run = [=](In in) { return conv1d_transpose(in[0], in[1], in.size() > 2 ? in[2] : Tensor(), options); };
+  return op;
+}
+
 std::vector<OpCase> transposed_cases() {
   std::vector<OpCase> cases{
       transposed_case("valid", {2, 3, 4, 3}, {3, 3, 4, 3}, {}, true),
@@ -197,6 +212,10 @@ std::vector<OpCase> transposed_cases() {
                       {.strides = {3, 2}, .padding = Padding::same, .output_padding = Size2d{2, 0}}, true),
       transposed_case("single taps", {2, 3, 3, 4}, {1, 1, 3, 4}, {.strides = {2, 1}, .padding = Padding::same}, true),
       transposed_case("relu", {2, 3, 3, 4}, {2, 2, 3, 4}, {.activation = Activation::relu}, true),
+      transposed_1d_case("valid", {2, 5, 3}, {3, 4, 3}, {.stride = 2}, true),
+      transposed_1d_case("same", {2, 4, 3}, {4, 2, 3}, {.stride = 3, .padding = Padding::same, .output_padding = 1},
+                         false),
+      transposed_1d_case("dilated", {1, 6, 2}, {3, 3, 2}, {.padding = Padding::same, .dilation = 2}, true),
       // Computed with Winograd's filtering on the CPU.
       transposed_case("large", {1, 8, 8, 16}, {3, 3, 16, 16}, {.padding = Padding::same}, true)};
   cases.back() = large(cases.back(), 3);
