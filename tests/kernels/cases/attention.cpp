@@ -120,16 +120,20 @@ std::vector<double> plain_attention(const AttentionSizes& sizes, const Values& i
   return y;
 }
 
+AttentionOptions options_of(const AttentionSizes& s) {
+  AttentionOptions options{.is_causal = s.is_causal, .mask = s.mask_tensor(), .dropout_rate = s.dropout_rate};
+  if (s.dropout_rate > 0) options.next_key = [] { return key; };
+  return options;
+}
+
 OpCase attention_case(const AttentionSizes& s, const std::string& what) {
   const Shape query{s.batch, s.queries, s.heads, s.size};
   const Shape keys{s.batch, s.keys, s.key_heads, s.size};
   const Shape values{s.batch, s.keys, s.key_heads, s.value_size};
-  AttentionOptions options{.is_causal = s.is_causal, .mask = s.mask_tensor(), .dropout_rate = s.dropout_rate};
-  if (s.dropout_rate > 0) options.next_key = [] { return key; };
   return {
       .name = fmt::format("dot_product_attention of {} and {} {}", query, keys, what),
       .inputs = {random_tensor(query, 1), random_tensor(keys, 2), random_tensor(values, 3)},
-      .run = [=](In in) { return dot_product_attention(in[0], in[1], in[2], options); },
+      .run = [options = options_of(s)](In in) { return dot_product_attention(in[0], in[1], in[2], options); },
       .reference = [=](const Values& in) { return plain_attention(s, in); },
       .check = {.length = std::max(s.keys, s.queries * s.heads / s.key_heads) + s.size + s.value_size, .samples = 8},
       .data = 3,
@@ -138,12 +142,12 @@ OpCase attention_case(const AttentionSizes& s, const std::string& what) {
       .no_second_gradient = "one kernel computes all gradients"};
 }
 
-/// With a bias of the shape (heads, queries, keys).
+/// With a bias of the shape (heads, queries, keys). With dropout, the number of keys must be a multiple of 4, so that
+/// the dropout of the weights draws the numbers of the kernel without a bias.
 OpCase biased_case(const AttentionSizes& s, const std::string& what) {
   OpCase c = attention_case(s, what);
-  AttentionOptions options{.is_causal = s.is_causal, .mask = s.mask_tensor()};
   c.inputs.push_back(random_tensor({s.heads, s.queries, s.keys}, 4));
-  c.run = [=](In in) {
+  c.run = [options = options_of(s)](In in) {
     AttentionOptions with_bias = options;
     with_bias.bias = in[3];
     return dot_product_attention(in[0], in[1], in[2], with_bias);
@@ -169,6 +173,7 @@ std::vector<OpCase> attention_cases() {
       attention_case({2, 4, 5, 2, 1, 4, 4, true, Mask::nothing_seen}, "with queries that see nothing"),
       attention_case({2, 3, 6, 4, 2, 4, 4, false, Mask::none, 0.4F}, "with dropout")};
   cases.push_back(biased_case({2, 3, 5, 2, 2, 4, 3}, "with a bias"));
+  cases.push_back(biased_case({2, 3, 4, 4, 2, 3, 2, false, Mask::none, 0.4F}, "with a bias and dropout"));
   cases.push_back(biased_case({2, 3, 4, 4, 2, 3, 2, true, Mask::of_heads}, "causal with a bias and a mask"));
   cases.push_back(biased_case({2, 4, 3, 2, 1, 3, 2, false, Mask::nothing_seen}, "with a bias and queries unseen"));
   // Several blocks of queries and keys, with and without a rest.
