@@ -33,33 +33,47 @@ def indices_below(most, count):
 
 
 def ops():
-    """For each name of a row op/NAME (ops.cpp), the data and the op."""
-    kernel_1d, kernel_2d = torch.rand(128, 64, 5), torch.rand(128, 64, 4, 4).contiguous(memory_format=torch.channels_last)
-    gamma, beta, matrices = torch.ones(128), torch.zeros(128), torch.rand(64, 64, 128)
+    """For each name of a row op/NAME (ops.cpp), the op and its operands: the data, then the parameters."""
     gathered, scattered = indices_below(50_000, 4096), indices_below(3000, 4096)
     return {
-        "resize_bilinear": (images(8, 56, 56, 64), lambda x: F.interpolate(x, (112, 112), mode="bilinear")),
+        "resize_bilinear": (lambda x: F.interpolate(x, (112, 112), mode="bilinear"), images(8, 56, 56, 64)),
         "resize_bicubic_antialiased": (
-            images(16, 224, 224, 3), lambda x: F.interpolate(x, (96, 96), mode="bicubic", antialias=True)
+            lambda x: F.interpolate(x, (96, 96), mode="bicubic", antialias=True), images(16, 224, 224, 3)
         ),
-        "conv1d": (torch.rand(16, 64, 512), lambda x: F.conv1d(x, kernel_1d, padding="same")),
-        "conv2d_transpose": (images(8, 16, 16, 128), lambda x: F.conv_transpose2d(x, kernel_2d, stride=2, padding=1)),
-        "group_normalization": (images(8, 32, 32, 128), lambda x: F.group_norm(x, 32, gamma, beta)),
-        "matmul": (torch.rand(64, 128, 64), lambda x: torch.matmul(x, matrices)),
-        "gather": (torch.rand(50_000, 128), lambda x: torch.index_select(x, 0, gathered)),
-        "scatter": (torch.rand(4096, 128), lambda x: torch.zeros(3000, 128).index_add(0, scattered, x)),
+        "conv1d": (
+            lambda x, kernel: F.conv1d(x, kernel, padding="same"), torch.rand(16, 64, 512), torch.rand(128, 64, 5)
+        ),
+        "conv1d_transpose": (
+            lambda x, kernel: F.conv_transpose1d(x, kernel, stride=2, padding=1),
+            torch.rand(16, 128, 256), torch.rand(128, 64, 4),
+        ),
+        "conv2d_transpose": (
+            lambda x, kernel: F.conv_transpose2d(x, kernel, stride=2, padding=1),
+            images(8, 16, 16, 128), images(128, 4, 4, 64),
+        ),
+        "conv2d_transpose_without_stride": (
+            lambda x, kernel: F.conv_transpose2d(x, kernel, padding=1), images(8, 16, 16, 128), images(128, 3, 3, 64)
+        ),
+        "group_normalization": (
+            lambda x, gamma, beta: F.group_norm(x, 32, gamma, beta),
+            images(8, 32, 32, 128), torch.ones(128), torch.zeros(128),
+        ),
+        "matmul": (torch.matmul, torch.rand(64, 128, 64), torch.rand(64, 64, 128)),
+        "gather": (lambda x: torch.index_select(x, 0, gathered), torch.rand(50_000, 128)),
+        "scatter": (lambda x: torch.zeros(3000, 128).index_add(0, scattered, x), torch.rand(4096, 128)),
     }
 
 
-def op_rows(name, x, op):
-    x.requires_grad_(True)
+def op_rows(name, op, *operands):
+    for operand in operands:
+        operand.requires_grad_(True)
 
     def forward():
         with torch.no_grad():
-            op(x)
+            op(*operands)
 
     return {f"op/{name}/forward": forward,
-            f"op/{name}/forward_and_gradient": lambda: torch.autograd.grad(op(x).sum(), x)}
+            f"op/{name}/forward_and_gradient": lambda: torch.autograd.grad(op(*operands).sum(), operands)}
 
 
 def attention_rows(examples, queries, heads, size, is_causal=False):
@@ -80,8 +94,8 @@ def attention_rows(examples, queries, heads, size, is_causal=False):
 def rows():
     """For each name of a row of kernels_bench, what PyTorch runs."""
     found = attention_rows(8, 128, 8, 64) | attention_rows(4, 512, 8, 64) | attention_rows(1, 2048, 8, 64, True)
-    for name, (x, op) in ops().items():
-        found |= op_rows(name, x, op)
+    for name, row in ops().items():
+        found |= op_rows(name, *row)
     return found
 
 
