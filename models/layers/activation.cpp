@@ -1,5 +1,7 @@
 #include "lockstep/models/layers/activation.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <utility>
 
@@ -67,14 +69,17 @@ class SoftmaxImpl final : public LayerOf<SoftmaxOptions> {
       : LayerOf("Softmax", options, {.can_compute_in_bf16 = true, .can_be_captured = true, .supports_masking = true}) {}
 
   Shape output_shape(std::span<const Shape> inputs) const override {
-    const Shape& input = only_input(class_name(), inputs);
+    const Shape& input = only_input(class_name(), inputs.first(std::min<std::size_t>(inputs.size(), 1)));
+    require(inputs.size() == 1 || (inputs.size() == 2 && std::ranges::equal(inputs[1], input, can_broadcast)),
+            "Softmax takes an input and, at most, a mask of the same axes, which broadcasts to it, got {}",
+            fmt::join(inputs, " and "));
     axes_of(class_name(), options_.axis, input);
     return input;
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const Tensor& x = inputs[0];
-    if (const Tensor mask = call.mask(0); mask.defined()) {
+    if (const Tensor mask = inputs.size() == 2 ? truth(inputs[1]) : call.mask(0); mask.defined()) {
       check_mask(x, mask);
       return where(mask, softmax(where(mask, x, lowest_score), options_.axis), 0);
     }
@@ -84,11 +89,15 @@ class SoftmaxImpl final : public LayerOf<SoftmaxOptions> {
   }
 
   Tensor compute_mask(std::span<const Tensor> inputs, std::span<const Tensor> masks) const override {
-    check_mask(inputs[0], masks[0]);
+    if (inputs.size() == 1) check_mask(inputs[0], masks[0]);
     return masks[0];
   }
 
  private:
+  static bool can_broadcast(std::int64_t size, std::int64_t to) { return size == 1 || size == to; }
+  static Tensor truth(const Tensor& mask) {
+    return mask.dtype() == DType::boolean ? mask : greater(cast(mask, DType::f32), 0.5);
+  }
   void check_mask(const Tensor& x, const Tensor& mask) const {
     require(mask.rank() == x.rank(),
             "Softmax '{}' needs a mask of its input's shape, but its input has a mask of time steps: use the "

@@ -14,7 +14,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Names = std::set<std::string>;
 
-bool is_mask_argument(const std::string& name) {
+/// Whether an argument of a call is the mask that an input carries. That of Softmax is an input of its own.
+bool is_mask_argument(const Json& layer, const std::string& name) {
+  if (layer.at("class_name") == "Softmax") return false;
   return name == "mask" || name == "query_mask" || name == "value_mask" || name == "key_mask";
 }
 
@@ -50,7 +52,7 @@ void add_uses(const Json& layer, Names& values, Names& masks) {
     if (!node.is_object()) continue;
     add_sources(node.at("args"), values);
     for (const auto& [key, value] : node.at("kwargs").items())
-      add_sources(value, is_mask_argument(key) ? masks : values);
+      add_sources(value, is_mask_argument(layer, key) ? masks : values);
   }
 }
 
@@ -74,8 +76,9 @@ Uses uses_of(const Json& config) {
 /// Moves a call's masks that `operations` compute from "kwargs" to "masks". A call of a recurrent layer with initial
 /// states keeps them and is then refused, because a network passes no mask to such a call. (Keras 3 passes one only if
 /// it is given explicitly.)
-void move_masks(Json& node, const Json& operations, bool recurrent) {
+void move_masks(const Json& layer, Json& node, const Json& operations) {
   if (!node.is_object()) return;
+  const bool recurrent = is_recurrent(layer.at("class_name").get<std::string>());
   const Json& arguments = node.at("kwargs");
   const bool has_states = node.at("args").size() > 1 || !arguments.value("initial_state", Json()).is_null();
   if (recurrent && has_states) return;
@@ -83,7 +86,7 @@ void move_masks(Json& node, const Json& operations, bool recurrent) {
   Json moved = Json::object();
   for (const auto& [key, value] : arguments.items()) {
     Names sources;
-    if (is_mask_argument(key)) add_sources(value, sources);
+    if (is_mask_argument(layer, key)) add_sources(value, sources);
     const bool is_moved = !sources.empty() && std::ranges::all_of(sources, [&](const std::string& source) {
       return operations.contains(source);
     });
@@ -99,17 +102,13 @@ SeparatedMasks separate_masks(const Json& config) {
   const Uses uses = uses_of(config);
   SeparatedMasks separated;
   for (const Json& layer : config.at("layers")) {
-    const bool only_masks =
-        is_operation(layer) && uses.as_masks.contains(name_of(layer)) && !uses.as_values.contains(name_of(layer));
-    if (only_masks)
-      separated.operations[name_of(layer)] = layer;
-    else
-      separated.layers.push_back(layer);
+    const bool is_mask = is_operation(layer) && uses.as_masks.contains(name_of(layer));
+    if (is_mask) separated.operations[name_of(layer)] = layer;
+    if (!is_mask || uses.as_values.contains(name_of(layer))) separated.layers.push_back(layer);
   }
   for (Json& layer : separated.layers)
     if (!separated.operations.empty() && layer.contains("inbound_nodes"))
-      for (Json& node : layer["inbound_nodes"])
-        move_masks(node, separated.operations, is_recurrent(layer.at("class_name").get<std::string>()));
+      for (Json& node : layer["inbound_nodes"]) move_masks(layer, node, separated.operations);
   return separated;
 }
 

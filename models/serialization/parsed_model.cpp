@@ -221,6 +221,12 @@ ParsedCall read_attention_call(const std::string& layer, const Json& node) {
   return call;
 }
 
+/// The name of the argument that the inputs after the first one are; empty for most classes.
+const char* argument_of_inputs(std::string_view class_name) {
+  if (is_recurrent(class_name)) return "initial_state";
+  return class_name == "CategoryEncoding" ? "count_weights" : class_name == "Softmax" ? "mask" : "";
+}
+
 ParsedCall read_call(const ParsedLayer& called, const Json& node) {
   const std::string& layer = called.name;
   require<InputError>(!called.class_name.ends_with("OpLambda"),
@@ -233,13 +239,10 @@ ParsedCall read_call(const ParsedLayer& called, const Json& node) {
     add_tensors(called, node.at("args"), call.inputs);
     Json arguments = node.at("kwargs");
     if (is_attention(called.class_name)) take_flags_of_attention(arguments, call);
-    if (is_recurrent(called.class_name) && arguments.contains("initial_state")) {
-      add_tensors(called, arguments["initial_state"], call.inputs);
-      arguments.erase("initial_state");
-    }
-    if (called.class_name == "CategoryEncoding" && arguments.contains("count_weights")) {
-      add_tensors(called, arguments["count_weights"], call.inputs);
-      arguments.erase("count_weights");
+    const char* const further = argument_of_inputs(called.class_name);
+    if (arguments.contains(further)) {
+      add_tensors(called, arguments[further], call.inputs);
+      arguments.erase(further);
     }
     read_arguments(layer, arguments, call);
     return call;

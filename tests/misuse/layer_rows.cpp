@@ -201,9 +201,9 @@ Rows more_layer_rows() {
                               [] { called(Softmax({.axis = {0}}), {{4}}); }),
       misuse<InvalidArgument>("PReLU", "an axis that is not there", {"PReLU", "(2)", "(4)"},
                               [] { called(PReLU({.shared_axes = {2}}), {{4}}); }),
-      misuse<InvalidArgument>("Softmax", "two inputs", {"Softmax", "got 2"},
+      misuse<InvalidArgument>("Softmax", "a mask of another size", {"Softmax", "(4) and (3)"},
                               [] {
-                                called(Softmax(), {{4}, {4}});
+                                called(Softmax(), {{4}, {3}});
                               }),
       misuse<InvalidArgument>("ActivationLayer", "two inputs", {"got 2"},
                               [] {

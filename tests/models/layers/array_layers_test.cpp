@@ -2,6 +2,7 @@
 #include <limits>
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/reduction/reduction.h>
@@ -118,6 +119,20 @@ TEST(Softmax, IsOverAnyAxes) {
   EXPECT_ERROR(InvalidArgument, "Softmax needs different axes behind the batch axis, got (0) for (3, 4)",
                shape_after(Softmax({.axis = {0}}), {{3, 4}}));
   EXPECT_ERROR(InvalidArgument, "behind the batch axis, got () for (3)", shape_after(Softmax({.axis = {}}), {{3}}));
+}
+
+TEST(Softmax, TakesAMask) {
+  const Tensor x = Tensor::from<float>({1, 2, 1, 5, 5, 5}, {2, 1, 3});
+  const Tensor mask = Tensor::from<float>({1, 0.5, 0.75, 0, 0, 0}, {2, 1, 3});
+  const Softmax layer;
+  EXPECT_THAT(call(layer, {x, mask}).to_vector<float>(), testing::ElementsAre(0.5, 0, 0.5, 0, 0, 0));
+  expect_same_bits(call(layer, {x, greater(mask, 0.5)}), call(layer, {x, mask}));
+  EXPECT_EQ(shape_after(layer, {{4, 3}, {1, 3}}), (Shape{4, 3}));
+  const std::string refusal =
+      "Softmax takes an input and, at most, a mask of the same axes, which broadcasts to it, got ";
+  EXPECT_ERROR(InvalidArgument, refusal + "(4, 3) and (3)", shape_after(layer, {{4, 3}, {3}}));
+  EXPECT_ERROR(InvalidArgument, refusal + "(1, 3) and (4, 3)", shape_after(layer, {{1, 3}, {4, 3}}));
+  EXPECT_ERROR(InvalidArgument, refusal + "(3) and (3) and (3)", shape_after(layer, {{3}, {3}, {3}}));
 }
 
 TEST(Permute, GivesAxesInAnotherOrder) {

@@ -77,7 +77,8 @@ Skips skips_of(const LayerCase& row) {
   // As in Keras 3, calls with initial states ignore masks.
   if (is_recurrent(name)) return row.inputs.size() == 1 ? Skips::all_steps : Skips::nothing;
   if (name == "TimeDistributed" && row.name.ends_with("LSTM")) return Skips::all_steps;
-  if (is_one_of(name, {"GlobalAveragePooling1D", "Softmax"})) return Skips::all_steps;
+  if (name == "GlobalAveragePooling1D") return Skips::all_steps;
+  if (name == "Softmax") return row.inputs.size() == 1 ? Skips::all_steps : Skips::nothing;  // its mask is an input
   if (is_attention(name) || is_one_of(name, {"Maximum", "Minimum", "Multiply"})) return Skips::kept_steps;
   const bool normalizes = name == "BatchNormalization" || row.name.ends_with("BatchNormalization");
   return normalizes && row.traits.mode == Mode::train ? Skips::kept_steps : Skips::nothing;

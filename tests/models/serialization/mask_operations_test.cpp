@@ -87,6 +87,17 @@ TEST(MaskOperations, OfAnotherResultAreRefused) {
                model_from_config(model));
 }
 
+TEST(MaskOperations, OfSoftmaxAreInputs) {
+  Json model = masked_model(tensor("ids") + ", 0");
+  model["config"]["layers"].push_back(
+      entry("Softmax", "shares", any_layer, tensor("ids"), R"("mask": )" + tensor("not_equal")));
+  model["config"]["output_layers"] = {{"shares", 0, 0}, {"last", 0, 0}};
+  const SymbolicModel opened = model_from_config(model);
+  const Network network(opened.inputs, opened.outputs, 0);
+  const Tensor ids = Tensor::from<float>({3, 3, 0, 0, 0}, {1, 5});
+  EXPECT_THAT(network.run({ids}, Mode::inference).at(0).to_vector<float>(), testing::ElementsAre(0.5, 0.5, 0, 0, 0));
+}
+
 /// Joins the results of Embedding, Masking and an input without a mask, as Keras 3.15 saves it; `masked`: the mask
 /// given to the last layer.
 Json joined_model(const std::string& join, const std::string& axis, const std::string& masked) {

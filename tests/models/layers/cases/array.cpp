@@ -53,6 +53,7 @@ std::vector<LayerCase> array_layer_cases() {
        },
        {image}},
       {"Softmax", [] { return Softmax(); }, {{9}}, {.mask_rank = 2}},
+      {"Softmax with a mask", [] { return Softmax(); }, {{2, 9}, {1, 9}}, {.ids = {0, 2}}},
       {"Softmax of steps", [] { return Softmax(); }, {steps}, {.mask_refusal = "needs a mask of its input's shape"}},
       {"Softmax over two axes",
        [] {
