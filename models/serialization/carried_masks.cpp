@@ -214,14 +214,16 @@ void CarriedMasks::check_call(const ParsedLayer& layer, const ParsedCall& call, 
   for (const Symbol& input : inputs)
     require<InputError>(!formulas_[carried(input)].is_dropped,
                         "layer '{}' would read the mask of an operation's result, such as x * 2, which has none in "
-                        "Keras: use a layer, such as Rescaling, for the operation",
+                        "Keras: its model is called with and without a mask; use a layer, such as Rescaling, for the "
+                        "operation",
                         layer.name);
 }
 
 void CarriedMasks::check_output(const Symbol& output) const {
   require<InputError>(!formulas_[carried(output)].is_dropped,
                       "the model's output would have the mask of an operation's result, such as x * 2, which has none "
-                      "in Keras: use a layer, such as Rescaling, for the operation");
+                      "in Keras: a model in it is called with and without a mask; use a layer, such as Rescaling, for "
+                      "the operation");
 }
 
 }  // namespace lockstep

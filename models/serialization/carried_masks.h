@@ -23,6 +23,8 @@ class CarriedMasks {
 
   /// Records the masks of the results of a layer's call.
   void note(const ParsedLayer& layer, const std::vector<Symbol>& inputs, const std::vector<Symbol>& results);
+  /// Whether a result has a mask.
+  bool has_mask(const Symbol& symbol) const { return carried(symbol) != 0; }
   /// Throws InputError if a mask that is passed to the call differs from the mask that the input carries. Also throws
   /// it if the call would read the mask of an operation's result, because such a result has no mask in Keras.
   /// `operations`: see SeparatedMasks::operations; may be null.

@@ -107,19 +107,6 @@ bool has_real_tensors(const Json& args) {
   return !args.is_array() || std::ranges::all_of(args, has_real_tensors);
 }
 
-/// Turns a negation, and an operation of a tensor and a number, into a Rescaling.
-void make_rescaling(ParsedLayer& layer, Json& node) {
-  Json& args = node.at("args");
-  if (!has_real_tensors(args)) return;
-  std::optional<std::pair<double, double>> affine = affine_form(layer.class_name, args);
-  if (layer.class_name == "Negative") affine = {-1, 0};
-  if (!affine) return;
-  if (args.size() == 2) args.erase(is_tensor(args[0]) ? 1 : 0);
-  layer.class_name = "Rescaling";
-  layer.values =
-      std::make_shared<const Json>(Json{{"name", layer.name}, {"scale", affine->first}, {"offset", affine->second}});
-}
-
 /// Replaces the tensors in an operation's arguments as operation_layer() describes, and adds them to the call's inputs.
 void take_tensors(const std::string& operation, Json& value, ParsedCall& call) {
   if (is_tensor(value)) {
@@ -139,20 +126,33 @@ bool has_values(const Json& args) {
   return !args.is_array() || std::ranges::any_of(args, has_values);
 }
 
-/// Turns an operation into the layer of operation_layer(), unless a layer of the same name combines its inputs. Returns
-/// whether it did.
-bool make_operation(ParsedLayer& layer, const Json& node) {
+/// Finds the layer that computes the same as an operation: Rescaling for a negation and for an operation of a tensor
+/// and a number, or the layer of the same name that combines the operation's inputs.
+void find_layer(ParsedLayer& layer, const Json& args) {
   const std::set<std::string_view> layers{"Add", "Subtract", "Multiply", "Maximum", "Minimum", "Concatenate"};
-  Json args = node.at("args");
-  const bool is_layer = layers.contains(layer.class_name) && !has_values(args) && has_real_tensors(args);
-  if (!is_operation_name(layer.class_name) || is_layer) return false;
+  layer.is_layer = has_real_tensors(args);
+  if (!layer.is_layer || (layers.contains(layer.class_name) && !has_values(args))) return;
+  std::optional<std::pair<double, double>> affine = affine_form(layer.class_name, args);
+  if (layer.class_name == "Negative") affine = {-1, 0};
+  layer.is_layer = affine.has_value();
+  if (!affine) return;
+  layer.class_name = "Rescaling";
+  layer.values =
+      std::make_shared<const Json>(Json{{"name", layer.name}, {"scale", affine->first}, {"offset", affine->second}});
+}
+
+/// Reads the call of an operation.
+void read_operation(ParsedLayer& layer, const Json& node) {
   ParsedCall& call = layer.calls.emplace_back();
+  Json args = node.at("args");
   Json named = node.at("kwargs");
   place_arguments(layer.class_name, args, named);
   take_tensors(layer.name, args, call);
   read_arguments(layer.name, named, call);
-  layer.arguments = std::make_shared<const Json>(std::move(args));
-  return true;
+  layer.operation = {.class_name = layer.class_name,
+                     .options = layer.values,
+                     .arguments = std::make_shared<const Json>(std::move(args))};
+  find_layer(layer, node.at("args"));
 }
 
 /// The result of a layer to which an argument refers, in Keras 2's or 3's form; empty for other values.
@@ -286,8 +286,10 @@ ParsedLayer read_layer(const Json& layer) {
   if (is_model(result.class_name)) result.model = std::make_shared<const ParsedModel>(parse_model_config(layer));
   result.is_operation = is_operation(layer);
   Json nodes = layer.value("inbound_nodes", Json::array());
-  if (result.is_operation && nodes.size() == 1) make_rescaling(result, nodes[0]);
-  if (result.is_operation && nodes.size() == 1 && make_operation(result, nodes[0])) return result;
+  if (result.is_operation && nodes.size() == 1 && is_operation_name(result.class_name)) {
+    read_operation(result, nodes[0]);
+    return result;
+  }
   for (const Json& node : nodes) {
     result.calls.push_back(read_call(result, node));
     if (node.is_object() && node.contains("masks"))

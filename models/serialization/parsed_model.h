@@ -33,6 +33,13 @@ struct ParsedCall {
   std::shared_ptr<const nlohmann::ordered_json> masks{};
 };
 
+/// An operation of keras.ops and its call, in the form of operation_layer().
+struct ParsedOperation {
+  std::string class_name;
+  std::shared_ptr<const nlohmann::ordered_json> options;
+  std::shared_ptr<const nlohmann::ordered_json> arguments;
+};
+
 /// A layer of a model. An operation that Keras records for a formula such as x + 3 becomes the layer Rescaling. An
 /// operation that combines results of layers, such as Add, becomes the layer of the same name.
 struct ParsedLayer {
@@ -46,8 +53,10 @@ struct ParsedLayer {
   /// Whether the layer is an operation of keras.ops, which also broadcasts over the batch axis; other layers broadcast
   /// only within each example.
   bool is_operation = false;
-  /// The arguments of the call, if the layer is an operation that is loaded as an operation_layer(); null for others.
-  std::shared_ptr<const nlohmann::ordered_json> arguments{};
+  /// Empty unless it is one of operation_names(). It is loaded as an operation_layer() if is_layer is false or if an
+  /// input has a mask, which the layer would pass on and Keras' operation drops.
+  std::optional<ParsedOperation> operation{};
+  bool is_layer = true;  ///< whether the layer `class_name` with the options `values` computes the same
 };
 
 /// A model, which may be a layer of another model.

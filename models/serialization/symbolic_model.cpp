@@ -188,15 +188,19 @@ std::shared_ptr<Member> ModelGraph::member_of(const ParsedLayer& layer, const st
 }
 
 /// The layer that a file's entry describes. `input_rank`: the rank of its first input, including the batch axis.
-Layer layer_of(const Member& member, int input_rank) {
-  Json values = *member.config->values;
-  if (member.config->arguments) {
-    values.erase("name");
-    return operation_layer(member.config->class_name, values, *member.config->arguments, 0, member.name);
+/// `is_masked`: whether an input has a mask.
+Layer layer_of(const Member& member, int input_rank, bool is_masked) {
+  if (const std::optional<ParsedOperation>& operation = member.config->operation;
+      operation && (is_masked || !member.config->is_layer)) {
+    Json options = *operation->options;
+    options.erase("name");
+    return operation_layer(operation->class_name, options, *operation->arguments, 0, member.name);
   }
-  require<InputError>(!member.config->is_operation || layer_classes().is_keras(member.config->class_name),
-                      "operation '{}' of class {} cannot be read; build the model of layers and of the operations {}",
-                      member.name, member.config->class_name, fmt::join(operation_names(), ", "));
+  require<InputError>(
+      !member.config->is_operation || member.config->operation || layer_classes().is_keras(member.config->class_name),
+      "operation '{}' of class {} cannot be read; build the model of layers and of the operations {}", member.name,
+      member.config->class_name, fmt::join(operation_names(), ", "));
+  Json values = *member.config->values;
   if (values.is_object()) {
     values["name"] = member.name;
     if (member.frozen) values["trainable"] = false;
@@ -249,12 +253,16 @@ std::vector<Symbol> ModelGraph::make_inputs() const {
 }
 
 /// `of_one`: whether each batch has one example.
-Symbol call_layer(Member& member, const std::vector<Symbol>& inputs, bool use_causal_mask, bool of_one) {
+Symbol call_layer(Member& member, const std::vector<Symbol>& inputs, bool use_causal_mask, bool of_one,
+                  const CarriedMasks& masks) {
   require<InputError>(!inputs.empty(), "a call of layer '{}' has no inputs", member.name);
-  if (!member.layer) member.layer = layer_of(member, inputs.front().shape().rank() + 1);
+  if (!member.layer) {
+    const bool is_masked = std::ranges::any_of(inputs, [&](const Symbol& input) { return masks.has_mask(input); });
+    member.layer = layer_of(member, inputs.front().shape().rank() + 1, is_masked);
+  }
   for (const Symbol& input : inputs)
     require<InputError>(
-        !member.config->is_operation || member.config->arguments || of_one ||
+        !member.config->is_operation || operation_form(member.layer->impl()).args != nullptr || of_one ||
             input.shape().rank() == inputs.front().shape().rank(),
         "operation '{}' takes inputs of one rank, got {} and {}: Keras would align the batch axis of one with another "
         "axis of the other; insert axes of size 1 by Reshape or ExpandDims first",
@@ -317,11 +325,12 @@ std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Sy
     return with_unread(results, made, inputs);
   }
   const bool is_causal = within.use_causal_mask;
-  const Symbol first = edited(call_layer(member, inputs, is_causal, has_batches_of_one()), [&](Symbol::Node& node) {
-    node.part_of = within.part_of;
-    node.use_causal_mask = within.use_causal_mask;
-    if (within.training) node.mode = mode_of(*within.training);
-  });
+  const Symbol first =
+      edited(call_layer(member, inputs, is_causal, has_batches_of_one(), opening_.masks), [&](Symbol::Node& node) {
+        node.part_of = within.part_of;
+        node.use_causal_mask = within.use_causal_mask;
+        if (within.training) node.mode = mode_of(*within.training);
+      });
   // Weights that nothing reads are left out, because a model inside another one computes all of its results.
   const bool one = is_attention(member.config->class_name) && !within.return_attention_scores;
   std::vector<Symbol> results = one ? std::vector{first} : results_of(first);
@@ -431,11 +440,11 @@ bool ModelGraph::has_unknown_sizes() const {
 std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs, const Within& within) const {
   require<InputError>(inputs.size() == config_.inputs.size(), "model '{}' has {} inputs, it is called on {}",
                       config_.name, config_.inputs.size(), inputs.size());
+  const Results results = run(inputs, within);  // first, since operations depend on whether an input has a mask
   if (within.part_of && nested_->calls.empty() && has_unknown_sizes()) {
     const std::vector<Symbol> any = make_inputs();
     describe(any, run(any, {.part_of = within.part_of}));
   }
-  const Results results = run(inputs, within);
   if (nested_->calls.empty()) describe(inputs, results);
   return find(config_.outputs, results);
 }
