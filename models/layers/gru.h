@@ -24,7 +24,7 @@ struct GruOptions {
   bool use_bias = true;
   bool reset_after = true;
   SeededInitializer kernel_initializer = glorot_uniform;
-  SeededInitializer recurrent_initializer = orthogonal;
+  SeededInitializer recurrent_initializer = orthogonal();
   SeededInitializer bias_initializer = zeros;
   Regularizer kernel_regularizer{};
   Regularizer recurrent_regularizer{};

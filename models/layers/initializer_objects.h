@@ -2,9 +2,9 @@
 
 #include <lockstep/models/layers/initializers.h>
 
-// The callables that random_normal, truncated_normal, random_uniform, variance_scaling and constant (initializers.h)
-// wrap in the std::function that they return. Saving a model finds the class by std::function::target and writes its
-// options.
+// The callables that random_normal, truncated_normal, random_uniform, variance_scaling, orthogonal and constant
+// (initializers.h) wrap in the std::function that they return. Saving a model finds the class by std::function::target
+// and writes its options.
 
 namespace lockstep::detail {
 
@@ -25,6 +25,11 @@ struct RandomUniform {
 
 struct VarianceScaling {
   VarianceScalingOptions options;
+  Initializer operator()(const RandomKey& key) const;
+};
+
+struct Orthogonal {
+  OrthogonalOptions options;
   Initializer operator()(const RandomKey& key) const;
 };
 

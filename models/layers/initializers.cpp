@@ -174,18 +174,7 @@ SeededInitializer truncated_normal(const NormalOptions& options) { return detail
 
 SeededInitializer random_uniform(const UniformOptions& options) { return detail::RandomUniform{options}; }
 
-Initializer orthogonal(const RandomKey& key) {
-  return [key](const Tensor& values) {
-    require(values.rank() >= 2, "orthogonal needs a matrix, got {}", values);
-    const std::int64_t columns = values.dim(-1);
-    const std::int64_t rows = columns == 0 ? 0 : values.elements() / columns;
-    Columns q = orthonormal_columns(gaussian(key, std::max(rows, columns), std::min(rows, columns)));
-    float* out = values.span<float>().data();
-    for (std::int64_t row = 0; row < rows; ++row)
-      for (std::int64_t column = 0; column < columns; ++column)
-        *out++ = static_cast<float>(rows >= columns ? q[column][row] : q[row][column]);
-  };
-}
+SeededInitializer orthogonal(const OrthogonalOptions& options) { return detail::Orthogonal{options}; }
 
 SeededInitializer constant(double value) { return detail::Constant{value}; }
 
@@ -210,6 +199,19 @@ Initializer RandomUniform::operator()(const RandomKey& key) const {
 }
 
 Initializer VarianceScaling::operator()(const RandomKey& key) const { return scaled(options, key); }
+
+Initializer Orthogonal::operator()(const RandomKey& key) const {
+  return [key, gain = options.gain](const Tensor& values) {
+    require(values.rank() >= 2, "orthogonal needs a matrix, got {}", values);
+    const std::int64_t columns = values.dim(-1);
+    const std::int64_t rows = columns == 0 ? 0 : values.elements() / columns;
+    Columns q = orthonormal_columns(gaussian(key, std::max(rows, columns), std::min(rows, columns)));
+    float* out = values.span<float>().data();
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t column = 0; column < columns; ++column)
+        *out++ = static_cast<float>(gain * (rows >= columns ? q[column][row] : q[row][column]));
+  };
+}
 
 Initializer Constant::operator()(const RandomKey&) const {
   return

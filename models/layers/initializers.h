@@ -76,11 +76,15 @@ struct UniformOptions {
 /// Uniformly distributed values in [minval, maxval); maxval itself can occur through rounding to f32.
 SeededInitializer random_uniform(const UniformOptions& options = {});
 
+/// orthogonal's options.
+struct OrthogonalOptions {
+  double gain = 1;  ///< factor of the matrix
+};
 /// A uniformly distributed matrix with orthonormal rows or, if it has more rows than columns, orthonormal columns (Saxe
 /// et al. 2014); Keras' default for recurrent kernels. Computed as the Q of the QR factorization of a Gaussian matrix,
 /// with R's diagonal positive (Mezzadri 2007). The last axis is the columns; all other axes together are the rows. The
 /// initializer throws InvalidArgument for a shape with fewer than two axes.
-Initializer orthogonal(const RandomKey& key);
+SeededInitializer orthogonal(const OrthogonalOptions& options = {});
 
 /// Sets every element to `value`.
 SeededInitializer constant(double value);

@@ -52,15 +52,14 @@ constexpr std::array<std::pair<std::string_view, Constraint::Kind>, 4> constrain
      {"NonNeg", Constraint::Kind::non_neg},
      {"UnitNorm", Constraint::Kind::unit_norm}}};
 
-constexpr std::array<std::pair<std::string_view, KeyedInitializer>, 9> initializers{{{"Zeros", zeros},
+constexpr std::array<std::pair<std::string_view, KeyedInitializer>, 8> initializers{{{"Zeros", zeros},
                                                                                      {"Ones", ones},
                                                                                      {"GlorotUniform", glorot_uniform},
                                                                                      {"GlorotNormal", glorot_normal},
                                                                                      {"HeUniform", he_uniform},
                                                                                      {"HeNormal", he_normal},
                                                                                      {"LecunUniform", lecun_uniform},
-                                                                                     {"LecunNormal", lecun_normal},
-                                                                                     {"Orthogonal", orthogonal}}};
+                                                                                     {"LecunNormal", lecun_normal}}};
 
 /// An object that a file stores as {"class_name", "config"} or, if its options are the defaults, as its name alone.
 std::optional<ObjectConfig> object_of(const Json& value) {
@@ -112,13 +111,20 @@ void list(OptionVisitor& visitor, VarianceScalingOptions& options) {
                   {"uniform", Distribution::uniform}});
 }
 
+void list(OptionVisitor& visitor, OrthogonalOptions& options) { visitor.option("gain", options.gain); }
+
 void list(OptionVisitor& visitor, double& value) { visitor.option("value", value); }
 
-/// Reads options. An option that the file does not have keeps its value in `options`.
+struct NoOptions {};
+void list(OptionVisitor& /*visitor*/, NoOptions& /*options*/) {}
+
+/// Reads options. An option that the file does not have keeps its value in `options`. Throws for unknown options.
 template <class Options>
 Options read(const ObjectConfig& object, Options options = {}) {
   OptionVisitor visitor(object.class_name, *object.options);
   list(visitor, options);
+  for (const char* key : {"seed", "dtype"}) visitor.passed_over(key);  // of initializers; Keras 2 has dtype
+  visitor.check_all_read();
   return options;
 }
 
@@ -139,11 +145,15 @@ Json config_of_initializer(const SeededInitializer& initializer, const char* cla
 SeededInitializer make_initializer(const ObjectConfig& object) {
   const std::string name = plain_name(object.class_name);
   for (const auto& [known, function] : initializers)
-    if (name == plain_name(known)) return function;
+    if (name == plain_name(known)) {
+      read<NoOptions>(object);
+      return function;
+    }
   if (name == "randomnormal") return random_normal(read<NormalOptions>(object));
   if (name == "truncatednormal") return truncated_normal(read<NormalOptions>(object));
   if (name == "randomuniform") return random_uniform(read<UniformOptions>(object));
   if (name == "variancescaling") return variance_scaling(read<VarianceScalingOptions>(object));
+  if (name == "orthogonal") return orthogonal(read<OrthogonalOptions>(object));
   if (name == "constant") return constant(read<double>(object));
   return {};
 }
@@ -246,6 +256,7 @@ Json initializer_config(const SeededInitializer& initializer) {
                              config_of_initializer(initializer, "TruncatedNormal", &detail::TruncatedNormal::options),
                              config_of_initializer(initializer, "RandomUniform", &detail::RandomUniform::options),
                              config_of_initializer(initializer, "VarianceScaling", &detail::VarianceScaling::options),
+                             config_of_initializer(initializer, "Orthogonal", &detail::Orthogonal::options),
                              config_of_initializer(initializer, "Constant", &detail::Constant::value)})
     if (!config.is_null()) return config;
   return nullptr;

@@ -42,7 +42,8 @@ std::optional<Constraint> find_constraint(const nlohmann::ordered_json& value);
 
 /// Serializes an initializer in Keras' JSON form; null for any initializer that is not from initializers.h.
 nlohmann::ordered_json initializer_config(const SeededInitializer& initializer);
-/// Reads an initializer in Keras' JSON form; empty if it is unknown or not valid.
+/// Reads an initializer in Keras' JSON form; empty if it is unknown, not valid or has options that are not
+/// supported.
 SeededInitializer find_initializer(const nlohmann::ordered_json& value);
 
 }  // namespace lockstep

@@ -235,8 +235,8 @@ void LayerConfig::option(const char* key, SeededInitializer& value) {
   const SeededInitializer known = find_initializer(*found);
   if (!known)
     refuse(key, *found,
-           "one of Keras' initializers that this project has; as the weights are in the file, set another one "
-           "before saving it");
+           "one of Keras' initializers and options that this project has; as the weights are in the file, set another "
+           "one before saving it");
   value = known;
 }
 

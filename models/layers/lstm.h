@@ -24,7 +24,7 @@ struct LstmOptions {
   bool use_bias = true;
   bool unit_forget_bias = true;  ///< the forget gate's bias starts at 1 (Jozefowicz et al. 2015)
   SeededInitializer kernel_initializer = glorot_uniform;
-  SeededInitializer recurrent_initializer = orthogonal;
+  SeededInitializer recurrent_initializer = orthogonal();
   SeededInitializer bias_initializer = zeros;
   Regularizer kernel_regularizer{};
   Regularizer recurrent_regularizer{};

@@ -22,7 +22,7 @@ struct SimpleRnnOptions {
   Activation activation = Activation::tanh;
   bool use_bias = true;
   SeededInitializer kernel_initializer = glorot_uniform;
-  SeededInitializer recurrent_initializer = orthogonal;
+  SeededInitializer recurrent_initializer = orthogonal();
   SeededInitializer bias_initializer = zeros;
   Regularizer kernel_regularizer{};
   Regularizer recurrent_regularizer{};

@@ -72,6 +72,7 @@ def regularized():
     """Options that differ from Keras' defaults."""
     pictures = keras.Input((9, 8, 2))
     x = layers.SeparableConv2D(4, 3, strides=2, padding="same", depth_multiplier=2, pointwise_regularizer="l2",
+                               pointwise_initializer=keras.initializers.Orthogonal(2),
                                depthwise_constraint=keras.constraints.MinMaxNorm(0.5, 2, 0.25, axis=[0, 1]))(pictures)
     x = layers.LeakyReLU(negative_slope=0.1)(layers.LayerNormalization(epsilon=0.01)(x))
     x = layers.ZeroPadding2D(((0, 1), (2, 0)))(x)

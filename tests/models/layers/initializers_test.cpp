@@ -157,7 +157,7 @@ double product(const std::vector<float>& q, const Shape& shape, bool of_rows, st
 
 TEST(Orthogonal, HasOrthonormalRowsOrColumns) {
   for (const Shape& shape : {Shape{16, 64}, Shape{64, 16}, Shape{9, 9}, Shape{1, 4}, Shape{1, 1}}) {
-    const std::vector<float> q = values(orthogonal({.seed = 1}), shape);
+    const std::vector<float> q = values(orthogonal()({.seed = 1}), shape);
     const bool of_rows = shape[0] < shape[1];
     const std::int64_t count = std::min(shape[0], shape[1]);
     for (std::int64_t i = 0; i < count; ++i)
@@ -172,20 +172,22 @@ TEST(Orthogonal, HasOrthonormalRowsOrColumns) {
 TEST(Orthogonal, FavorsNoDirection) {
   constexpr int draws = 2000;
   double sum = 0;
-  for (std::uint64_t seed = 0; seed < draws; ++seed) sum += values(orthogonal({.seed = seed}), {3, 3})[0];
+  for (std::uint64_t seed = 0; seed < draws; ++seed) sum += values(orthogonal()({.seed = seed}), {3, 3})[0];
   EXPECT_LT(std::abs(sum / draws), 4 / std::sqrt(3.0 * draws));
 }
 
 TEST(Orthogonal, DependsOnTheKeyAlone) {
   const Shape shape{40, 160};
   const RandomKey key{.seed = 1, .stream = 2};
-  const std::vector<float> drawn = values(orthogonal(key), shape);
+  const std::vector<float> drawn = values(orthogonal()(key), shape);
   const ComputeThreadsScope three(3);
-  EXPECT_EQ(values(orthogonal(key), shape), drawn);
-  EXPECT_NE(values(orthogonal({.seed = 2, .stream = 2}), shape), drawn);
+  EXPECT_EQ(values(orthogonal()(key), shape), drawn);
+  EXPECT_NE(values(orthogonal()({.seed = 2, .stream = 2}), shape), drawn);
 }
 
-TEST(Orthogonal, RefusesVectors) { EXPECT_ERROR(InvalidArgument, "needs a matrix, got", values(orthogonal({}), {3})); }
+TEST(Orthogonal, RefusesVectors) {
+  EXPECT_ERROR(InvalidArgument, "needs a matrix, got", values(orthogonal()({}), {3}));
+}
 
 TEST(ConstantInitializers, Fill) {
   EXPECT_EQ(values(zeros(), {3}), (std::vector<float>{0, 0, 0}));

@@ -31,7 +31,19 @@ TEST(KerasNames, OfInitializersHaveTheirOptions) {
         std::pair(Distribution::untruncated_normal, "untruncated_normal"), std::pair(Distribution::uniform, "uniform")})
     expect_written(variance_scaling({.scale = 3, .mode = FanMode::fan_out, .distribution = distribution}),
                    "VarianceScaling", {{"scale", 3.0}, {"mode", "fan_out"}, {"distribution", name}});
+  expect_written(orthogonal(), "Orthogonal", {{"gain", 1.0}});
+  expect_written(orthogonal({.gain = 3}), "Orthogonal", {{"gain", 3.0}});
   expect_written(constant(0.5), "Constant", {{"value", 0.5}});
+}
+
+TEST(KerasNames, OfInitializersWithOtherOptionsAreUnknown) {
+  const auto is_known = [](const char* class_name, const char* options) {
+    return static_cast<bool>(find_initializer({{"class_name", class_name}, {"config", Json::parse(options)}}));
+  };
+  EXPECT_TRUE(is_known("GlorotUniform", R"({"seed": 3, "dtype": "float32", "input_axes": null})"));
+  EXPECT_FALSE(is_known("GlorotUniform", R"({"input_axes": [0], "output_axes": [1]})"));
+  EXPECT_FALSE(is_known("VarianceScaling", R"({"scale": 1.0, "input_axes": [0]})"));
+  EXPECT_FALSE(is_known("Orthogonal", R"({"gain": "3"})"));
 }
 
 TEST(KerasNames, OfActivationsAreReadAgain) {
