@@ -13,6 +13,7 @@
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/indexing/diagonal.h>
 #include <lockstep/kernels/indexing/one_hot.h>
 #include <lockstep/kernels/indexing/take.h>
 #include <lockstep/kernels/sorting/sort.h>
@@ -25,21 +26,24 @@ using Json = nlohmann::ordered_json;
 using Call = OperationCall;
 using Results = std::vector<Tensor>;
 
-/// The elements begin, begin + step, ... below `end`: a slice of n elements.
+/// The elements begin, begin + step, ... up to but excluding `end`: a slice of n elements.
 struct Places {
   std::int64_t begin, end, step;
 };
 Places places_of(const Call& call, const Json& key, std::int64_t n) {
   const Json& slice = key.at("config");
+  const std::int64_t step = slice.at("step").is_null() ? 1 : call.whole<std::int64_t>("step", slice.at("step"));
+  if (step == 0) call.refuse("takes slices with a step other than 0");
+  const std::int64_t least = step > 0 ? 0 : -1;
+  const std::int64_t most = least + n;
   const auto bound = [&](const char* name, std::int64_t otherwise) {
     if (slice.at(name).is_null()) return otherwise;
     const auto at = call.whole<std::int64_t>(name, slice.at(name));
-    return std::clamp<std::int64_t>(at < 0 ? at + n : at, 0, n);
+    return std::clamp(at < 0 ? at + n : at, least, most);
   };
-  const std::int64_t step = slice.at("step").is_null() ? 1 : call.whole<std::int64_t>("step", slice.at("step"));
-  if (step < 1) call.refuse("takes slices with a step of at least 1; use Flip for the other direction");
-  const std::int64_t begin = bound("start", 0);
-  return {begin, std::max(begin, bound("stop", n)), step};
+  const std::int64_t begin = bound("start", step > 0 ? least : most);
+  const std::int64_t end = bound("stop", step > 0 ? most : least);
+  return {begin, step > 0 ? std::max(begin, end) : std::min(begin, end), step};
 }
 
 bool is_whole_slice(const Json& key) {
@@ -118,6 +122,46 @@ Results split_up(const Call& call) {
   const int axis = call.axis("axis", 0);
   const std::vector<std::int64_t> where = call.integers("indices_or_sections");
   return call.value("indices_or_sections").is_array() ? split(x, where, axis) : split(x, where[0], axis);
+}
+
+/// The constant argument start_indices, of which the first is that of the batch axis, 0.
+std::vector<std::int64_t> start_indices_of(const Call& call) {
+  const Json& given = call.argument(1);
+  const bool is_tensor = given.is_object() && !call.is_input(1);
+  const auto starts =
+      call.whole_list<std::int64_t>("start_indices", is_tensor ? given.at("config").at("value") : given);
+  if (!call.is_input(0) || starts.size() != static_cast<std::size_t>(call.x[0].rank()) || starts[0] != 0)
+    call.refuse("needs a start index for each axis of its input, of which the first is 0 for the batch axis");
+  return starts;
+}
+
+Results sliced(const Call& call) {
+  const std::vector<std::int64_t> starts = start_indices_of(call);
+  const std::vector<std::int64_t> sizes = call.integers("shape");
+  if (sizes.size() != starts.size()) call.refuse("needs a shape of as many axes as its input has");
+  Tensor x = call.x[0];
+  if (x.dim(0) != 0 && sizes[0] != -1 && sizes[0] != x.dim(0))
+    call.refuse(fmt::format("is for batches of {} examples, got {}", sizes[0], x.dim(0)));
+  for (std::size_t i = 1; i < sizes.size(); ++i) {
+    const int axis = static_cast<int>(i);
+    const std::int64_t n = x.dim(axis);
+    const std::int64_t size = sizes[i] == -1 ? n - starts[i] : sizes[i];
+    if (starts[i] < 0 || size < 0 || starts[i] > n || size > n - starts[i])
+      call.refuse("has a slice outside its input");
+    x = slice(x, axis, starts[i], starts[i] + size);
+  }
+  return {x};
+}
+
+Results slice_updated(const Call& call) {
+  const std::vector<std::int64_t> starts = start_indices_of(call);
+  if (!call.is_input(2)) call.refuse("takes a batch of updates; BroadcastTo makes one of a constant");
+  return {slice_update(call.operand(0), starts, cast(call.operand(2), call.operand(0).dtype()))};
+}
+
+Results diagonals(const Call& call) {
+  return {diagonal(call.x[0], call.value("offset").is_null() ? 0 : call.integer("offset"), call.axis("axis1", 0),
+                   call.axis("axis2", 1))};
 }
 
 Results squeezed(const Call& call) {
@@ -246,6 +290,7 @@ constexpr OperationRow array_rows[] = {
     {"BroadcastTo", "numpy", broadcast},
     {"Cast", "core", cast_to},
     {"Concatenate", "numpy", concatenated, one_list},
+    {"Diagonal", "numpy", diagonals},
     {"ExpandDims", "numpy", expanded},
     {"Flip", "numpy", flipped_over},
     {"FullLike", "numpy", filled, 2},
@@ -257,6 +302,8 @@ constexpr OperationRow array_rows[] = {
     {"Repeat", "numpy", repeated_along},
     {"Reshape", "numpy", reshaped},
     {"Roll", "numpy", rolled},
+    {"Slice", "core", sliced, 2},
+    {"SliceUpdate", "core", slice_updated, 3},
     {"Sort", "numpy", sorted},
     {"Split", "numpy", split_up},
     {"Squeeze", "numpy", squeezed},

@@ -104,6 +104,8 @@ struct OperationRow {
 
 /// The operations that move, select or create elements.
 std::span<const OperationRow> array_operation_rows();
+/// The operations on images and sequences.
+std::span<const OperationRow> image_operation_rows();
 /// All operations, ordered by name.
 std::span<const OperationRow> operation_rows();
 

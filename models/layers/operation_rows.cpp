@@ -15,6 +15,7 @@
 #include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/attention/attention.h>
 #include <lockstep/kernels/image/depth_to_space.h>
+#include <lockstep/kernels/indexing/diagonal.h>
 #include <lockstep/kernels/matmul/einsum.h>
 #include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/reduction/reduction.h>
@@ -82,6 +83,28 @@ template <Tensor (*op)(const Tensor&, const std::vector<int>&)>
 Results along_axes(const Call& call) {
   const Json& axis = call.value("axis");
   return {op(call.x[0], axis.is_array() ? call.axes("axis") : std::vector{call.axis("axis", -1)})};
+}
+
+constexpr std::string_view of_average[] = {"weights"};
+Results averaged(const Call& call) {
+  const int axis = call.axis("axis", 0);
+  if (call.argument(1).is_null()) return {mean(real(call.x[0]), {axis})};
+  const Results given = call.promoted({0, 1});
+  if (!call.is_input(0) || (call.is_input(1) && given[1].rank() != given[0].rank()))
+    call.refuse("takes constant weights along its axis, or weights of its input's shape");
+  return {average(real(given[0]), axis, real(given[1]))};
+}
+
+Results quantile_of(const Call& call) {
+  const Json& method = call.value("method");
+  if (!method.is_null() && method != "linear") call.refuse("has the method linear");
+  if (!call.argument(1).is_number()) call.refuse("takes a number as its q; use several operations for several numbers");
+  return {quantile(real(call.x[0]), call.argument(1).get<double>(), call.axes("axis"), call.flag("keepdims"))};
+}
+
+Results trace_of(const Call& call) {
+  return {trace(counted(call.x[0]), call.value("offset").is_null() ? 0 : call.integer("offset"), call.axis("axis1", 0),
+                call.axis("axis2", 1))};
 }
 
 Results chosen(const Call& call) {
@@ -177,6 +200,8 @@ constexpr OperationRow function_rows[] = {
     {"Absolute", "numpy", each_number<abs>},
     {"Add", "numpy", of_two<add>, 2},
     {"All", "numpy", over_axes_of<all, truth>},
+    {"Amax", "numpy", over_axes_of<max, counted>},
+    {"Amin", "numpy", over_axes_of<min, counted>},
     {"Any", "numpy", over_axes_of<any, truth>},
     {"Arccos", "numpy", each<arccos>},
     {"Arccosh", "numpy", each<arccosh>},
@@ -187,6 +212,7 @@ constexpr OperationRow function_rows[] = {
     {"Arctanh", "numpy", each<arctanh>},
     {"Argmax", "numpy", along_axis<argmax>},
     {"Argmin", "numpy", along_axis<argmin>},
+    {"Average", "numpy", averaged, 1, of_average},
     {"Ceil", "numpy", each<ceil>},
     {"Celu", "nn", celu_of},
     {"Clip", "numpy", clipped},
@@ -249,6 +275,7 @@ constexpr OperationRow function_rows[] = {
     {"NotEqual", "numpy", compared<not_equal>, 2},
     {"Power", "numpy", of_two<power>, 2},
     {"Prod", "numpy", over_axes_of<prod, counted>},
+    {"Quantile", "numpy", quantile_of, 2},
     {"Reciprocal", "numpy", each<reciprocal>},
     {"Relu", "nn", each<relu>},
     {"Relu6", "nn", each<relu6>},
@@ -278,6 +305,7 @@ constexpr OperationRow function_rows[] = {
     {"TanhShrink", "nn", each<tanh_shrink>},
     {"Tensordot", "numpy", tensordot_of, 2},
     {"Threshold", "nn", thresholded},
+    {"Trace", "numpy", trace_of},
     {"TrueDivide", "numpy", of_two<divide, real>, 2},
     {"Trunc", "numpy", truncated},
     {"Var", "numpy", over_axes_of<var>},
@@ -289,8 +317,8 @@ constexpr OperationRow function_rows[] = {
 std::span<const OperationRow> operation_rows() {
   static const std::vector<OperationRow> all = [] {
     std::vector<OperationRow> rows(std::begin(function_rows), std::end(function_rows));
-    const std::span<const OperationRow> of_arrays = array_operation_rows();
-    rows.insert(rows.end(), of_arrays.begin(), of_arrays.end());
+    for (const auto more : {array_operation_rows(), image_operation_rows()})
+      rows.insert(rows.end(), more.begin(), more.end());
     std::ranges::sort(rows, {}, [](const OperationRow& row) { return std::string_view(row.name); });
     return rows;
   }();

@@ -30,7 +30,7 @@ def functions(x, y):
 def arrays(x, y):
     """Reductions, products and other shapes."""
     ops = keras.ops
-    of_axes = ("logsumexp", "max", "mean", "min", "prod", "std", "sum", "var")
+    of_axes = ("logsumexp", "amax", "amin", "max", "mean", "min", "prod", "std", "sum", "var")
     results = [getattr(ops, name)(x, axis=-1) for name in of_axes]  # logsumexp of two axes: see UNTESTED
     results += [getattr(ops, name)(y, axis=(1, 2), keepdims=True) for name in of_axes[1:]]
     heads = ops.reshape(ops.concatenate([x, y], axis=2), (-1, 3, 2, 4))
@@ -51,7 +51,26 @@ def arrays(x, y):
             ops.diff(x, axis=1), ops.median(x, axis=-1), ops.depth_to_space(ops.reshape(x, (-1, 3, 1, 4)), 2),
             ops.space_to_depth(ops.reshape(x, (-1, 2, 2, 3)), 2),
             ops.tile(x, (1, 2, 1)), ops.tile(x, 2), ops.tril(x, -1), ops.triu(x), ops.zeros_like(x) + y, ops.ones_like(x) - y,
+            x[:, ::-1, -2:0:-1], ops.average(x, axis=1), ops.average(x, axis=1, weights=np.array([1, 0.5, 2], "f4")),
+            ops.average(x, axis=-1, weights=ops.abs(y)), ops.quantile(x, 0.3, axis=(1, 2)), ops.diagonal(x, 1, 1, 2),
+            ops.trace(x, axis1=1, axis2=2), ops.slice(x, [0, 1, 2], [ROWS, 2, 1]), ops.slice_update(ops.abs(x), [0, 1, 1], y[:, :2, :3]),
             ops.full_like(x, 0.5) * y, ops.broadcast_to(x[:, :1], (ROWS, 3, 4))]
+
+
+def images(x, y):
+    """Of images and sequences."""
+    ops = keras.ops
+    pictures = ops.reshape(ops.concatenate([x, y], axis=2), (-1, 3, 4, 2))
+    kernel = np.linspace(-1, 1, 16, dtype="f4").reshape(2, 2, 2, 2)
+    steps = np.linspace(-1, 1, 16, dtype="f4").reshape(2, 4, 2)
+    moves = ops.reshape(x[:, :2] * np.array([[0.25] * 4, [0.25, 0.25, 0, 0]], "f4") + np.array([[1, 0, 0.5, 0], [1, 0.25, 0, 0]], "f4"),
+                        (-1, 8))
+    return [ops.conv(pictures, kernel, strides=(1, 2), padding="same"), ops.conv(pictures, kernel, dilation_rate=2, padding="same"),
+            ops.conv(x, steps, strides=2), ops.depthwise_conv(pictures, kernel), ops.depthwise_conv(x, steps, padding="same"),
+            ops.separable_conv(pictures, kernel, kernel.reshape(1, 1, 4, 4)), ops.max_pool(pictures, 2, 1), ops.max_pool(x, 2, 1, "same"),
+            ops.average_pool(pictures, 2, 1, "same"), ops.average_pool(y, 2, strides=1), ops.image.resize(pictures, (5, 3)),
+            ops.image.resize(pictures, (2, 6), "nearest"), ops.image.affine_transform(pictures, moves, fill_mode="reflect"),
+            ops.image.affine_transform(pictures, moves, "nearest")]
 
 
 def masks_and_indices(x, y):
@@ -80,7 +99,7 @@ def masks_and_indices(x, y):
 def all_operations():
     """Each operation's results are outputs of the model."""
     x, y = keras.Input((3, 4)), keras.Input((3, 4))
-    return keras.Model([x, y], [*functions(x, y), *arrays(x, y), *masks_and_indices(x, y)])
+    return keras.Model([x, y], [*functions(x, y), *arrays(x, y), *images(x, y), *masks_and_indices(x, y)])
 
 
 def classes(model):

@@ -26,7 +26,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const Cases& operation_cases() {
-  static const Cases all = joined({function_cases(), array_cases(), mask_and_index_cases()});
+  static const Cases all = joined({function_cases(), array_cases(), mask_and_index_cases(), image_cases()});
   return all;
 }
 

@@ -10,6 +10,7 @@
 #include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/attention/attention.h>
+#include <lockstep/kernels/indexing/diagonal.h>
 #include <lockstep/kernels/indexing/one_hot.h>
 #include <lockstep/kernels/indexing/take.h>
 #include <lockstep/kernels/matmul/einsum.h>
@@ -17,6 +18,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/scan/product.h>
 #include <lockstep/kernels/scan/scan.h>
+#include <lockstep/kernels/sorting/quantile.h>
 #include <lockstep/kernels/sorting/sort.h>
 
 namespace lockstep::test {
@@ -28,6 +30,8 @@ Cases reductions() {
     return of_one(name, R"({"axis": [-1], "keepdims": true})", [op](const Tensor& x) { return op(x, {2}, true); });
   };
   Cases cases{over("Logsumexp", logsumexp),
+              over("Amax", max),
+              over("Amin", min),
               over("Max", max),
               over("Mean", mean),
               over("Min", min),
@@ -37,27 +41,51 @@ Cases reductions() {
               over("Std", [](const Tensor& x, const std::vector<int>& axes, bool keepdims) {
                 return lockstep::std(x, axes, keepdims);
               })};
-  const Cases more{of_one("Sum over two axes", R"({"axis": [1, 2]})",
-                          [](const Tensor& x) {
-                            return sum(x, {1, 2});
-                          }),
-                   of_one("Cumprod", R"({"axis": 1})", [](const Tensor& x) { return cumprod(x, 1); }),
-                   of_one("Cumsum", R"({"axis": -1})", [](const Tensor& x) { return cumsum(x, 2); }),
-                   {"Einsum",
-                    {mixed, others},
-                    [](const Tensors& x) { return Tensors{einsum("bik,bjk->bij", x[0], x[1])}; },
-                    R"({"subscripts": "bik,bjk->bij"})"},
-                   {"Einsum of three",
-                    {mixed, others, mixed},
-                    [](const Tensors& x) { return Tensors{einsum("bik,bjk,bil->blj", x)}; },
-                    R"({"subscripts": "bik,bjk,bil->blj"})"},
-                   {"Matmul", {mixed, [] { return swapaxes(others(), 1, 2); }}, [](const Tensors& x) {
-                      return Tensors{matmul(x[0], x[1])};
-                    }}};
+  const Cases more{
+      of_one("Sum over two axes", R"({"axis": [1, 2]})",
+             [](const Tensor& x) {
+               return sum(x, {1, 2});
+             }),
+      of_one("Average", R"({"axis": -1})", [](const Tensor& x) { return mean(x, {2}); }),
+      {"Average with weights",
+       {mixed},
+       [](const Tensors& x) {
+         return Tensors{average(x[0], 1, Tensor::from<float>({1, 0.5, 2}, {3}))};
+       },
+       R"({"axis": 1})",
+       R"([{"tensor": 0}, [1, 0.5, 2]])"},
+      {"Average with a batch of weights",
+       {mixed, positive},
+       [](const Tensors& x) { return Tensors{average(x[0], 2, x[1])}; },
+       R"({"axis": 2})"},
+      {"Quantile",
+       {mixed},
+       [](const Tensors& x) {
+         return Tensors{quantile(x[0], 0.3, {1, 2})};
+       },
+       R"({"axis": [1, 2], "method": "linear", "keepdims": false})",
+       R"([{"tensor": 0}, 0.3])"},
+      of_one("Trace", R"({"offset": 1, "axis1": 1, "axis2": 2})", [](const Tensor& x) { return trace(x, 1, 1, 2); }),
+      of_one("Cumprod", R"({"axis": 1})", [](const Tensor& x) { return cumprod(x, 1); }),
+      of_one("Cumsum", R"({"axis": -1})", [](const Tensor& x) { return cumsum(x, 2); }),
+      {"Einsum",
+       {mixed, others},
+       [](const Tensors& x) { return Tensors{einsum("bik,bjk->bij", x[0], x[1])}; },
+       R"({"subscripts": "bik,bjk->bij"})"},
+      {"Einsum of three",
+       {mixed, others, mixed},
+       [](const Tensors& x) { return Tensors{einsum("bik,bjk,bil->blj", x)}; },
+       R"({"subscripts": "bik,bjk,bil->blj"})"},
+      {"Matmul", {mixed, [] { return swapaxes(others(), 1, 2); }}, [](const Tensors& x) {
+         return Tensors{matmul(x[0], x[1])};
+       }}};
   cases.insert(cases.end(), more.begin(), more.end());
   return cases;
 }
 
+constexpr const char* backward_keys = R"([{"tensor": 0}, [{"class_name": "__ellipsis__", "config": {}},
+  {"class_name": "__slice__", "config": {"start": null, "stop": null, "step": -1}},
+  {"class_name": "__slice__", "config": {"start": -2, "stop": -9, "step": -2}}]])";
 constexpr const char* some_keys = R"([{"tensor": 0}, [{"class_name": "__ellipsis__", "config": {}}, null,
   {"class_name": "__slice__", "config": {"start": 1, "stop": null, "step": 2}}, -1]])";
 
@@ -72,6 +100,27 @@ Cases shapes() {
        },
        "{}",
        some_keys},
+      {"GetItem backwards",
+       {mixed},
+       [](const Tensors& x) {
+         return Tensors{flip(concatenate(Tensors{slice(x[0], 2, 0, 1), slice(x[0], 2, 2, 3)}, 2), {1, 2})};
+       },
+       "{}",
+       backward_keys},
+      {"Slice",
+       {mixed},
+       [](const Tensors& x) { return Tensors{slice(slice(x[0], 1, 1, 3), 2, 2, 4)}; },
+       R"({"shape": [-1, 2, -1]})",
+       R"([{"tensor": 0}, [0, 1, 2]])"},
+      {"SliceUpdate",
+       {mixed, [] { return slice(slice(others(), 1, 0, 2), 2, 0, 3); }},
+       [](const Tensors& x) {
+         return Tensors{slice_update(x[0], {0, 1, 1}, x[1])};
+       },
+       "{}",
+       R"([{"tensor": 0}, [0, 1, 1], {"tensor": 1}])"},
+      of_one("Diagonal", R"({"offset": -1, "axis1": 1, "axis2": 2})",
+             [](const Tensor& x) { return diagonal(x, -1, 1, 2); }),
       {"Split",
        {mixed},
        [](const Tensors& x) { return split(x[0], 2, 2); },

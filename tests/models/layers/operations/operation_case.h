@@ -65,6 +65,7 @@ inline Cases joined(std::initializer_list<Cases> parts) {
 Cases function_cases();
 Cases array_cases();
 Cases mask_and_index_cases();
+Cases image_cases();
 ///@}
 
 }  // namespace lockstep::test
