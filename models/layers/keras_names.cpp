@@ -158,6 +158,19 @@ SeededInitializer make_initializer(const ObjectConfig& object) {
   return {};
 }
 
+/// The function that the operation Gelu or a layer without weights, such as LeakyReLU, computes with its options.
+std::optional<Activation> activation_of_object(const ObjectConfig& object) {
+  const std::string& name = object.class_name;
+  const auto has = [&](const char* key, const Json& value) { return object.options->value(key, value) == value; };
+  if (name == "Gelu") return has("approximate", true) ? Activation::gelu_tanh : Activation::gelu;
+  if (name == "LeakyReLU" && object.options->value("negative_slope", Json()) == 0.2) return Activation::leaky_relu;
+  if (name == "ELU" && has("alpha", 1.0)) return Activation::elu;
+  if (name == "Softmax" && has("axis", -1)) return Activation::softmax;
+  if (name != "ReLU" || !has("negative_slope", 0.0) || !has("threshold", 0.0)) return {};
+  if (has("max_value", 6.0) && object.options->contains("max_value")) return Activation::relu6;
+  return has("max_value", nullptr) ? std::optional(Activation::relu) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string_view> activation_name(Activation activation) {
@@ -178,8 +191,8 @@ Json activation_config(Activation activation) {
 
 std::optional<Activation> find_activation(const Json& value) {
   if (value.is_null()) return Activation::linear;
-  if (const auto object = value.is_object() ? object_of(value) : std::nullopt; object && object->class_name == "Gelu")
-    return object->options->value("approximate", Json(true)) != false ? Activation::gelu_tanh : Activation::gelu;
+  if (const auto object = value.is_object() ? object_of(value) : std::nullopt; object && object->options->is_object())
+    if (const std::optional<Activation> known = activation_of_object(*object)) return known;
   // Some versions of Keras 3 write {"class_name": "function", "config": "relu"}.
   const Json& name = value.is_object() && value.contains("config") ? value["config"] : value;
   if (name == "swish") return Activation::silu;

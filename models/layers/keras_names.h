@@ -25,7 +25,8 @@ std::optional<std::string_view> activation_name(Activation activation);
 /// Serializes an activation in Keras' JSON form: its name or, for gelu_tanh, Keras' operation Gelu; null for
 /// keras_2_hard_sigmoid, which Keras 3 lacks.
 nlohmann::ordered_json activation_config(Activation activation);
-/// Reads an activation from its name, from Keras' object for a function, or from the operation Gelu; null means linear.
+/// Reads an activation from its name, from Keras' object for a function, from the operation Gelu, or from a layer that
+/// computes one of the functions, such as ReLU or LeakyReLU(0.2); null means linear.
 std::optional<Activation> find_activation(const nlohmann::ordered_json& value);
 /// All names, in the form "one of linear, relu, ...", for messages.
 std::string activation_names();

@@ -207,7 +207,11 @@ void LayerConfig::option(const char* key, Activation& value) {
     refuse(key, *found,
            "one that keeps shapes: Keras gives layers with glu a wrong output shape; apply keras.ops.glu to the result "
            "of the layer instead");
-  if (!known) refuse(key, *found, activation_names());
+  if (!known)
+    refuse(key, *found,
+           activation_names() +
+               "; in Keras, make the layer again without an activation, load its weights, and apply a "
+               "layer, such as LeakyReLU, or an operation of keras.ops after it");
   value = *known;
 }
 

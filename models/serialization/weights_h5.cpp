@@ -59,9 +59,10 @@ std::vector<VariablesGroup> variables_of(const WeightsGroup& group) {
   return result;
 }
 
-/// Whether Keras' recurrent and attention layers have a part of this name.
+/// Whether Keras' recurrent and attention layers, or layers whose activation is a layer, have a part of this name.
 bool is_part(std::string_view part) {
-  return part == "cell" || part.ends_with("_dense") || part == "_softmax" || part == "_dropout_layer";
+  return part == "cell" || part.ends_with("_dense") || part == "_softmax" || part == "_dropout_layer" ||
+         part.ends_with("activation");
 }
 
 /// The groups, each followed by the groups of the layers inside its layer.

@@ -109,7 +109,7 @@ def operations_by_keras():
     """Keras' operations between the layers, with several results, keys and numbers."""
     ops = keras.ops
     sequence = keras.Input((6, 8))
-    left, right = ops.split(layers.Dense(8)(sequence), 2, axis=-1)
+    left, right = ops.split(layers.Dense(8, activation=layers.LeakyReLU(0.2))(sequence), 2, axis=-1)
     gate = ops.sigmoid(left) * ops.gelu(right, approximate=True) + ops.power(ops.abs(left), 2)
     gate = gate + ops.cumsum(ops.ones_like(left), axis=1)
     x = ops.concatenate([gate[:, 1:5:2, :], right[..., None][:, -2:, :, 0]], axis=1)

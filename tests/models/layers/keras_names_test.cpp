@@ -61,6 +61,19 @@ TEST(KerasNames, OfActivationsAreReadAgain) {
   EXPECT_EQ(gelu(R"({"approximate": false})"), Activation::gelu);
   EXPECT_EQ(gelu("{}"), Activation::gelu_tanh);
   EXPECT_EQ(find_activation("Gelu"), std::nullopt);
+  const auto layer = [](const char* class_name, const char* options) {
+    return find_activation({{"class_name", class_name}, {"config", Json::parse(options)}});
+  };
+  EXPECT_EQ(layer("ReLU", R"({"max_value": null, "negative_slope": 0.0, "threshold": 0.0})"), Activation::relu);
+  EXPECT_EQ(layer("ReLU", R"({"max_value": 6.0, "negative_slope": 0.0, "threshold": 0.0})"), Activation::relu6);
+  EXPECT_EQ(layer("ReLU", R"({"max_value": 1.0})"), std::nullopt);
+  EXPECT_EQ(layer("ReLU", R"({"negative_slope": 0.5})"), std::nullopt);
+  EXPECT_EQ(layer("LeakyReLU", R"({"negative_slope": 0.2})"), Activation::leaky_relu);
+  EXPECT_EQ(layer("LeakyReLU", R"({"negative_slope": 0.1})"), std::nullopt);
+  EXPECT_EQ(layer("ELU", R"({"alpha": 1.0})"), Activation::elu);
+  EXPECT_EQ(layer("ELU", R"({"alpha": 0.5})"), std::nullopt);
+  EXPECT_EQ(layer("Softmax", R"({"axis": -1})"), Activation::softmax);
+  EXPECT_EQ(layer("PReLU", "{}"), std::nullopt);
 }
 
 TEST(KerasNames, OfOwnInitializersAreMissing) {

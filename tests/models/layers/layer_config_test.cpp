@@ -182,6 +182,11 @@ TEST(LayerConfig, SaysWhatALayerCannotBe) {
                layer_of("LSTM", {{"name", "x"}, {"recurrent_activation", "glu"}}));
   EXPECT_ERROR(InputError, "layer 'x' (Dense): activation cannot be \"glue\"; it must be one of linear, relu,",
                layer_of("Dense", {{"name", "x"}, {"activation", "glue"}}));
+  const Json leaky{{"class_name", "LeakyReLU"}, {"config", {{"negative_slope", 0.1}}}};
+  for (const Json& activation : {leaky, Json("sparsemax"), Json("threshold")})
+    EXPECT_ERROR(InputError,
+                 "in Keras, make the layer again without an activation, load its weights, and apply a layer,",
+                 layer_of("Dense", {{"name", "x"}, {"activation", activation}}));
   EXPECT_ERROR(InputError, "(Activation): activation cannot be \"glu\"; it must be one that keeps shapes: Keras gives ",
                layer_of("Activation", {{"name", "x"}, {"activation", "glu"}}));
   EXPECT_ERROR(InputError, "layer 'x' (Dense): units cannot be \"3\"; it must be a whole number",
