@@ -45,7 +45,7 @@ void list_depthwise(LayerConfig& config, Options& options) {
   list_size(config, "kernel_size", options.kernel_size);
   list_size(config, "strides", options.strides);
   config.option("padding", options.padding);
-  config.fixed("data_format", "channels_last");
+  config.channels_last();
   list_size(config, "dilation_rate", options.dilation_rate);
   config.option("activation", options.activation);
   config.option("use_bias", options.use_bias);

@@ -49,8 +49,9 @@ void read_arguments(const std::string& layer, const Json& arguments, ParsedCall&
       call.training = value.get<bool>();
     else
       require<InputError>(says_nothing(value),
-                          "layer '{}' is called with {} = {}; only inputs and training can be given", layer, key,
-                          value.dump());
+                          "layer '{}' is called with {} = {}; only inputs and training can be given: in Keras, call it "
+                          "without {}, or use operations of keras.ops or a layer that computes the same",
+                          layer, key, value.dump(), key);
   }
 }
 

@@ -170,6 +170,9 @@ TEST(LayerConfig, SaysWhatALayerCannotBe) {
                "layer 'x' (Conv2D): data_format cannot be \"channels_first\"; it must be \"channels_last\": in Keras, "
                "make the model again with channels_last",
                layer_of("Conv2D", {{"name", "x"}, {"data_format", "channels_first"}}));
+  for (const char* class_name : {"DepthwiseConv2D", "SeparableConv1D"})
+    EXPECT_ERROR(InputError, "it must be \"channels_last\": in Keras, make the model again with channels_last",
+                 layer_of(class_name, {{"name", "x"}, {"data_format", "channels_first"}}));
   EXPECT_ERROR(InputError,
                "layer 'x' (LayerNormalization): rms_scaling cannot be true; it must be false: use the layer "
                "RMSNormalization",
