@@ -1,5 +1,7 @@
 #include "lockstep/models/layers/lambda.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -21,8 +23,12 @@ class LambdaImpl final : public LayerImpl {
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     if (output_shape_) return *output_shape_;
+    // Images of the sizes that stand for unknown ones would take gigabytes.
+    constexpr std::int64_t most_elements = 1 << 24;
+    const bool is_large = std::ranges::any_of(inputs, [](const Shape& x) { return x.elements() > most_elements; });
     std::vector<Tensor> examples;
-    for (const Shape& input : inputs) examples.push_back(Tensor::zeros(with_batch_axis(input), call_dtype()));
+    for (const Shape& input : inputs)
+      examples.push_back(Tensor::zeros(with_batch_axis(input, is_large ? 0 : 1), call_dtype()));
     return without_batch_axis(result_of(examples).shape());
   }
 

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
@@ -22,6 +24,16 @@ TEST(Lambda, CallsItsFunction) {
   expect_same_bits(call(layer, {x}), squares_of_first_half(x));
   EXPECT_EQ(call(layer, {Tensor::zeros({0, 6, 2})}).shape(), (Shape{0, 3, 2})) << "a replica without rows";
   EXPECT_EQ(shape_after(Lambda(squares_of_first_half, {.output_shape = Shape{9}}), {{6, 2}}), (Shape{9}));
+}
+
+TEST(Lambda, IsCalledOnNoLargeImagesToFindItsShape) {
+  std::int64_t most = 0;
+  const Lambda layer([&](const Tensor& x) {
+    most = std::max(most, x.elements());
+    return square(x);
+  });
+  EXPECT_EQ(layer(Input({-1, -1, 3})).shape(), (Shape{-1, -1, 3}));
+  EXPECT_EQ(most, 0);
 }
 
 TEST(Lambda, OfSeveralInputsIsALayerOfNetworks) {
