@@ -204,7 +204,8 @@ std::vector<Tensor> read_inputs(const Model& model, const std::string& folder) {
   std::vector<Tensor> inputs;
   for (const NetworkInput& input : model.network().inputs()) {
     Shape row = input.shape;
-    if (row[0] < 0) row[0] = 12;  // the size that files_interop.py has for an unknown one
+    for (int axis = 0; axis < row.rank(); ++axis)  // as in UNKNOWN_SIZES of files_interop.py
+      if (row[axis] < 0) row[axis] = 12 - 2 * axis;
     inputs.push_back(read_rows(fmt::format("{}/input_{}", folder, inputs.size()), row));
   }
   return inputs;

@@ -30,6 +30,7 @@ ROWS = 7
 TOLERANCE = 1e-5  # of predictions, relative to the largest one if that exceeds 1
 OF_BFLOAT16 = 2**-5  # tolerance for models that compute in bfloat16: a few roundings to 8 bits
 TIMES = 10
+UNKNOWN_SIZES = (12, 10, 8)  # of inputs along axes of unknown sizes, by axis
 
 
 def sequential():
@@ -238,6 +239,18 @@ def custom_by_keras():
     return keras.Model(x, layers.Dense(2)(Negated(autocast=False, dtype="mixed_bfloat16")(z)))
 
 
+def unknown_sizes():
+    """Inputs and results of unknown sizes."""
+    pictures, words = keras.Input((None, None, 3)), keras.Input((None, 4))
+    x = layers.BatchNormalization()(layers.Conv2D(4, 3, padding="same", activation="relu")(pictures))
+    x = layers.UpSampling2D(2)(layers.MaxPooling2D()(layers.Cropping2D(1)(x)))
+    x = layers.GroupNormalization(2)(layers.Conv2DTranspose(4, 3, strides=2)(x))
+    y = layers.EinsumDense("abc,cd->abd", (None, 6))(layers.Conv1D(5, 3, padding="causal")(words))
+    y = layers.Bidirectional(layers.GRU(3, return_sequences=True))(layers.LayerNormalization()(y))
+    ends = layers.Concatenate()([layers.GlobalAveragePooling2D()(x), layers.LSTM(3)(y)])
+    return keras.Model([pictures, words], [layers.Dense(3)(ends), layers.ZeroPadding2D(1)(x), layers.Conv1DTranspose(2, 3)(y)])
+
+
 def unused_and_passed_on():
     """Inputs that are unused or outputs, also of a model in the model; a model that starts at a result of another one."""
     a, b = keras.Input((6,), name="a"), keras.Input((4,), name="b")
@@ -261,7 +274,7 @@ def causal_along_two_axes():
 
 
 # Models of layers_interop.py whose layers no other model here has.
-OF_LAYERS = ("steps", "products", "merges", "encodings", "pools", "adaptive_pools", "transposes", "channels",
+OF_LAYERS = ("images", "sequences", "steps", "products", "merges", "encodings", "pools", "adaptive_pools", "transposes", "channels",
              "activation_layers", "normalizations", "dropouts", "resized", "augmented", "all_activations", "wrapped",
              "preprocessing")
 
@@ -284,7 +297,7 @@ THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "r
           "attention_options_by_keras": layers_interop.attention_options,
           "states_by_keras": states_by_keras, "stateful_by_keras": stateful_by_keras, "masks_by_keras": masks_by_keras,
           "masked_operations_by_keras": masked_operations,
-          "unknown_in_nested": unknown_in_nested, "unused_and_passed_on": unused_and_passed_on, "custom_by_keras": custom_by_keras,
+          "unknown_sizes": unknown_sizes, "unknown_in_nested": unknown_in_nested, "unused_and_passed_on": unused_and_passed_on, "custom_by_keras": custom_by_keras,
           **{f"{name}_by_keras": layers_interop.MODELS[name] for name in OF_LAYERS}}
 # Models that lockstep refuses, and what the error says.
 REFUSED = {"another_mask": (another_mask, "'last' is called with a mask that is not the mask of its input"),
@@ -310,7 +323,8 @@ class Files:
 
     def write_inputs(self, shapes):
         draw = (lambda shape: self.random.integers(0, 9, shape)) if self.case in OF_IDS else self.random.standard_normal
-        self.inputs = [draw((self.rows, *shape)).astype("<f4") for shape in shapes]
+        known = [[size or unknown for size, unknown in zip(shape, UNKNOWN_SIZES)] for shape in shapes]
+        self.inputs = [draw((self.rows, *shape)).astype("<f4") for shape in known]
         for number, values in enumerate(self.inputs):
             values.tofile(self.folder / f"input_{number}")
 
