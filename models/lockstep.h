@@ -98,7 +98,6 @@
 #include <lockstep/models/training/callbacks/lambda_callback.h>
 #include <lockstep/models/training/callbacks/learning_rate_scheduler.h>
 #include <lockstep/models/training/callbacks/model_checkpoint.h>
-#include <lockstep/models/training/callbacks/progbar_logger.h>
 #include <lockstep/models/training/callbacks/reduce_lr_on_plateau.h>
 #include <lockstep/models/training/callbacks/tensorboard.h>
 #include <lockstep/models/training/callbacks/terminate_on_nan.h>
@@ -106,6 +105,7 @@
 #include <lockstep/models/training/clone_model.h>
 #include <lockstep/models/training/model.h>
 #include <lockstep/models/training/model_files.h>
+#include <lockstep/models/training/progbar_logger.h>
 #include <lockstep/models/training/sequential.h>
 #include <lockstep/models/zoo/convnext.h>
 #include <lockstep/models/zoo/densenet.h>

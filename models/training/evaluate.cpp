@@ -9,8 +9,9 @@
 #include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/losses/by_example.h>
 #include <lockstep/models/training/callback_list.h>
-#include <lockstep/models/training/callbacks/progbar_logger.h>
 #include <lockstep/models/training/model_state.h>
+#include <lockstep/models/training/progbar_logger.h>
+#include <lockstep/models/training/seconds_since.h>
 #include <lockstep/models/training/totals.h>
 #include <lockstep/models/training/training_progress.h>
 #include <lockstep/runtime/core/logging.h>
@@ -49,7 +50,7 @@ class Progress {
   void end(Logs logs) {
     if (!logger_) return;
     shown_ = false;
-    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    const double seconds = seconds_since(start_);
     logs["examples_per_s"] = static_cast<double>(examples_) / std::max(1e-9, seconds);
     logger_->on_epoch_end(model_, 0, logs);
   }

@@ -7,8 +7,9 @@
 
 #include <lockstep/models/training/batch_feed.h>
 #include <lockstep/models/training/callback_list.h>
-#include <lockstep/models/training/callbacks/progbar_logger.h>
 #include <lockstep/models/training/model_state.h>
+#include <lockstep/models/training/progbar_logger.h>
+#include <lockstep/models/training/seconds_since.h>
 #include <lockstep/models/training/train_step.h>
 #include <lockstep/models/training/training_progress.h>
 #include <lockstep/runtime/core/logging.h>
@@ -19,8 +20,6 @@ namespace lockstep {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 /// Calls `function`, and names the validation in its errors.
 auto in_validation(const auto& function) {

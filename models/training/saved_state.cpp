@@ -7,8 +7,8 @@
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/layers/random_draws.h>
 #include <lockstep/models/serialization/file_formats.h>
+#include <lockstep/strategy/comm/cluster/over_replicas.h>
 #include <lockstep/strategy/comm/cluster/over_workers.h>
-#include <lockstep/strategy/comm/combine.h>
 
 namespace lockstep {
 namespace {

@@ -8,6 +8,7 @@
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/update/reduce.h>
+#include <lockstep/strategy/comm/cluster/over_replicas.h>
 #include <lockstep/strategy/comm/cluster/over_workers.h>
 #include <lockstep/strategy/comm/combine.h>
 #include <lockstep/strategy/core/replica_context.h>

@@ -2,7 +2,6 @@
 
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/memory/device_memory.h>
-#include <lockstep/strategy/comm/combine.h>
 
 namespace lockstep {
 namespace {

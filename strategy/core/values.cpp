@@ -5,8 +5,8 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/device/context.h>
+#include <lockstep/strategy/comm/cluster/over_replicas.h>
 #include <lockstep/strategy/comm/cluster/over_workers.h>
-#include <lockstep/strategy/comm/combine.h>
 #include <lockstep/strategy/core/strategy.h>
 
 // The functions of Strategy that read the values of all replicas outside of replicas.

@@ -10,7 +10,7 @@
 #include <lockstep/runtime/thread/background_queue.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/comm/cluster/launcher.h>
-#include <lockstep/strategy/comm/combine.h>
+#include <lockstep/strategy/comm/cluster/over_replicas.h>
 #include <lockstep/strategy/input/batch_split.h>
 
 namespace lockstep {

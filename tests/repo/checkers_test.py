@@ -85,6 +85,19 @@ class Checkers(unittest.TestCase):
         self.write("kernels/executor/b.h", "#include <lockstep/kernels/op/a.h>\n")
         self.assert_finds("layers", "kernels/executor: includes from", "kernels/op: includes from", "kernels/scan: ")
 
+    def test_circles_of_folders_of_every_depth(self):
+        self.write("strategy/comm/a.h", "#include <lockstep/runtime/core/error.h>\n")
+        self.write("strategy/comm/local/a.h", "#include <lockstep/strategy/comm/a.h>\n")
+        self.write("strategy/comm/local/mpi/a.h", "#include <lockstep/strategy/comm/local/a.h>\n")
+        self.assert_finds("layers")
+        self.write("strategy/comm/b.h", "#include <lockstep/strategy/comm/local/mpi/a.h>\n")
+        self.assert_finds("layers", "strategy/comm: includes from", "strategy/comm/local: ", "strategy/comm/local/mpi: ")
+        self.write("strategy/comm/b.h", "")
+        self.assert_finds("layers")
+        self.write("strategy/b.h", "#include <lockstep/strategy/comm/a.h>\n")
+        self.write("strategy/comm/b.h", "#include <lockstep/strategy/b.h>\n")
+        self.assert_finds("layers", "strategy: includes from", "strategy/comm: includes from")
+
     def test_own_headers(self):
         for name in ("late", "angled", "none"):
             self.write(f"models/{name}.h", "")

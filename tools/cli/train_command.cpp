@@ -12,8 +12,8 @@
 #include <lockstep/models/training/callbacks/csv_logger.h>
 #include <lockstep/models/training/callbacks/early_stopping.h>
 #include <lockstep/models/training/callbacks/model_checkpoint.h>
-#include <lockstep/models/training/callbacks/progbar_logger.h>
 #include <lockstep/models/training/callbacks/tensorboard.h>
+#include <lockstep/models/training/progbar_logger.h>
 #include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/runtime/core/logging.h>
 #include <lockstep/strategy/comm/cluster/cluster.h>

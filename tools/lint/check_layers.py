@@ -5,7 +5,7 @@ The library's files include each other as <lockstep/folder/...>; a program (tool
 headers, which lie beside its sources, as "header.h". A library source includes the header of the same name first and in
 quotes, so that sorting keeps it first: every build then shows that the header compiles alone.
 
-The subfolders of a library folder are ordered, too: includes between them must not form a cycle.
+Folders of every depth are ordered, too: includes between them must not form a cycle.
 """
 
 import re
@@ -23,12 +23,6 @@ def visible_from(folder):
     return tree.CODE_FOLDERS if folder == "tests" else (*tree.LIBRARY_FOLDERS, folder)
 
 
-def subfolder(name):
-    """The first two folders of a file's path; None for a file directly in a top-level folder."""
-    parts = name.split("/")
-    return "/".join(parts[:2]) if len(parts) > 2 else None
-
-
 def reachable(included_by, start):
     found, waiting = set(), [start]
     while waiting:
@@ -43,9 +37,9 @@ def circles(includes):
     """`includes`: pairs of a file and a file that it includes; both paths start at the root or at lockstep/."""
     included_by = {}
     for file, included in includes:
-        ends = subfolder(file), subfolder(included)
-        if None not in ends and ends[0] != ends[1]:
-            included_by.setdefault(ends[0], set()).add(ends[1])
+        folder, from_folder = file.rpartition("/")[0], included.rpartition("/")[0]
+        if folder != from_folder:
+            included_by.setdefault(folder, set()).add(from_folder)
     for folder in sorted(included_by):
         if folder in reachable(included_by, folder):
             yield f"{folder}: includes from a folder that includes from it: {', '.join(sorted(included_by[folder]))}"

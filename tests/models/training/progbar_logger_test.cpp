@@ -12,7 +12,7 @@
 #include <support/small_problem.h>
 #include <unistd.h>
 
-#include <lockstep/models/training/callbacks/progbar_logger.h>
+#include <lockstep/models/training/progbar_logger.h>
 
 namespace lockstep {
 namespace {

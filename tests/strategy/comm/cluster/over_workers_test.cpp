@@ -4,8 +4,8 @@
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/runtime/thread/device_scope.h>
+#include <lockstep/strategy/comm/cluster/over_replicas.h>
 #include <lockstep/strategy/comm/cluster/over_workers.h>
-#include <lockstep/strategy/comm/combine.h>
 
 // Two workers that mpirun started. The calling thread's device is a GPU if the devices of the tests are GPUs.
 

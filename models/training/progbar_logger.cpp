@@ -1,4 +1,4 @@
-#include "lockstep/models/training/callbacks/progbar_logger.h"
+#include "lockstep/models/training/progbar_logger.h"
 
 #include <algorithm>
 #include <chrono>
@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <lockstep/models/training/seconds_since.h>
 #include <lockstep/models/training/training_progress.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/logging.h>
@@ -22,8 +23,6 @@ namespace lockstep {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 std::string clock_text(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::min(seconds, 1e15) + 0.5);
