@@ -23,6 +23,7 @@
 #include <lockstep/kernels/write.h>
 #include <lockstep/runtime/core/determinism.h>
 #include <lockstep/runtime/core/logging.h>
+#include <lockstep/runtime/memory/allocator.h>
 
 namespace lockstep {
 namespace {

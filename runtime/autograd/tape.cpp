@@ -12,6 +12,7 @@
 
 #include <lockstep/runtime/autograd/recompute_grad.h>
 #include <lockstep/runtime/autograd/repeated_values.h>
+#include <lockstep/runtime/tensor/parameter.h>
 #include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/runtime/trace/trace.h>
 
@@ -128,6 +129,7 @@ void GradientTape::add_entry(const char* op, std::span<const Tensor> inputs, std
   const int number = static_cast<int>(entries_.size());
   const ExecutionContext there = context_on(outputs.front().device());
   Entry entry{op, {}, {}, backward, there.device, there.placed, reads};
+  entry.time = Parameter::now();
   for (const Tensor& input : inputs) {
     const int node = tracks(input) ? node_of(input) : -1;
     entry.inputs.push_back(node);
@@ -445,7 +447,10 @@ void record_recomputed(const std::function<void()>& first, const std::function<v
   std::ranges::copy_if(*open_tapes, std::back_inserter(tapes), [](GradientTape* tape) { return !tape->block_; });
   const auto values = std::make_shared<RepeatedValues>();
   try {
-    for (GradientTape* tape : tapes) tape->block_ = std::make_shared<GradientTape::Block>();
+    for (GradientTape* tape : tapes) {
+      tape->block_ = std::make_shared<GradientTape::Block>();
+      tape->block_->time = Parameter::now();
+    }
     const RepeatedValuesScope scope(*values, false);
     first();
   } catch (...) {

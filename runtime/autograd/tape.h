@@ -110,26 +110,26 @@ class GradientTape {
   };
   struct Block {  // ops of one call of record_recomputed, which are run again before they are differentiated
     std::function<void()> again;
-    std::vector<const char*> ops;           // for each output, the name of its op
-    std::vector<int> inputs;                // nodes that the ops have read
-    Parameters untracked;                   // parameters of inputs that are not tracked
-    std::vector<int> outputs;               // nodes of the ops' outputs, in the order of recording
-    std::vector<int> first_reads;           // nodes that no earlier op had read
-    int tracked = 0;                        // number of nodes after the first run; the second run tracks no others
-    std::size_t run_again = 0;              // number of outputs recorded in the second run
-    std::uint64_t time = Parameter::now();  // when the first run began
+    std::vector<const char*> ops;  // for each output, the name of its op
+    std::vector<int> inputs;       // nodes that the ops have read
+    Parameters untracked;          // parameters of inputs that are not tracked
+    std::vector<int> outputs;      // nodes of the ops' outputs, in the order of recording
+    std::vector<int> first_reads;  // nodes that no earlier op had read
+    int tracked = 0;               // number of nodes after the first run; the second run tracks no others
+    std::size_t run_again = 0;     // number of outputs recorded in the second run
+    std::uint64_t time = 0;        // Parameter::now when the first run began
   };
   struct Entry {
     const char* op;
     std::vector<int> inputs;  // indices of nodes; -1 for an input that is not tracked
     std::vector<int> outputs;
     BackwardFn backward;
-    LogicalDevice device;                   // device of the first output
-    bool placed;                            // the op ran in a DeviceScope
-    Reads reads = Reads::whole;             // how the op reads its inputs
-    Parameters untracked{};                 // parameters of inputs that are not tracked
-    std::shared_ptr<Block> block{};         // null for an op
-    std::uint64_t time = Parameter::now();  // when the op read its inputs
+    LogicalDevice device;            // device of the first output
+    bool placed;                     // the op ran in a DeviceScope
+    Reads reads = Reads::whole;      // how the op reads its inputs
+    Parameters untracked{};          // parameters of inputs that are not tracked
+    std::shared_ptr<Block> block{};  // null for an op
+    std::uint64_t time = 0;          // Parameter::now when the op read its inputs
   };
   class RecordingAgain;
 

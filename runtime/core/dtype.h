@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -118,8 +117,9 @@ inline bool holds(DType dtype, double number) {
     if constexpr (is_real(dtype_of<T>))
       return true;
     else  // the largest i64 is not a double
-      return number == std::trunc(number) && number >= static_cast<double>(std::numeric_limits<T>::lowest()) &&
-             number < static_cast<double>(std::numeric_limits<T>::max()) + 1;
+      return number >= static_cast<double>(std::numeric_limits<T>::lowest()) &&
+             number < static_cast<double>(std::numeric_limits<T>::max()) + 1 &&
+             static_cast<double>(static_cast<T>(number)) == number;
   });
 }
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <new>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,7 +15,6 @@
 #include <lockstep/runtime/device/contracts.h>
 #include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/device/stream.h>
-#include <lockstep/runtime/memory/borrowed_memory.h>
 #include <lockstep/runtime/memory/device_memory.h>
 #include <lockstep/runtime/memory/memory_pool.h>
 #include <lockstep/runtime/memory/poison.h>
@@ -84,74 +85,7 @@ std::size_t rounded(std::size_t bytes, DeviceKind kind) {
   return std::max<std::size_t>(1, (padded + granularity - 1) / granularity) * granularity;
 }
 
-/// GPU memory that other libraries have allocated, by its buffer.
-class BorrowedRanges {
- public:
-  void add(const Buffer* buffer, const void* data, std::size_t bytes) {
-    const std::lock_guard lock(mutex_);
-    ranges_[buffer] = {static_cast<const std::byte*>(data), bytes};
-    size_ = ranges_.size();
-  }
-  void remove(const Buffer* buffer) noexcept {
-    if (size_ == 0) return;
-    const std::lock_guard lock(mutex_);
-    ranges_.erase(buffer);
-    size_ = ranges_.size();
-  }
-  bool contains(const std::byte* address) {
-    if (size_ == 0) return false;
-    const std::lock_guard lock(mutex_);
-    return std::ranges::any_of(ranges_, [&](const auto& entry) {
-      const std::span<const std::byte>& range = entry.second;
-      return address >= range.data() && address < range.data() + range.size();
-    });
-  }
-
- private:
-  std::atomic<std::size_t> size_ = 0;  ///< of ranges_; usually 0
-  std::mutex mutex_;
-  std::map<const Buffer*, std::span<const std::byte>> ranges_;
-};
-
-BorrowedRanges& borrowed_ranges() {
-  static auto& all = *new BorrowedRanges;  // never destroyed: tensors in static storage use it
-  return all;
-}
-
 }  // namespace
-
-bool is_borrowed(const void* address) { return borrowed_ranges().contains(static_cast<const std::byte*>(address)); }
-
-Buffer::Buffer(std::shared_ptr<CachingAllocator> owner, BlockList::Position block)
-    : owner_(std::move(owner)), block_(block), data_(block->data), bytes_(block->bytes) {}
-
-Buffer::Buffer(std::shared_ptr<CachingAllocator> owner, std::shared_ptr<const void> memory, void* data,
-               std::size_t bytes)
-    : owner_(std::move(owner)), other_(std::move(memory)), data_(data), bytes_(bytes) {
-  if (device().kind != DeviceKind::gpu) return;
-  if (contracts::checked()) contracts::begin_block(this, device(), data_, bytes_);
-  borrowed_ranges().add(this, data_, bytes_);
-}
-
-Buffer::~Buffer() {
-  if (!other_) {
-    owner_->take_back(block_);
-  } else if (device().kind == DeviceKind::gpu) {
-    borrowed_ranges().remove(this);
-    if (contracts::checked()) contracts::end_block(this, data_);
-  }
-}
-
-const LogicalDevice& Buffer::device() const { return owner_->device(); }
-
-void Buffer::move_into(std::shared_ptr<Buffer> other, std::size_t offset) {
-  if (keeps_block_) return;
-  data_ = static_cast<std::byte*>(other->data()) + offset;
-  bytes_ = other->bytes() - offset;
-  owner_->take_back(block_);
-  owner_ = other->owner_;
-  other_ = std::move(other);
-}
 
 CachingAllocator::~CachingAllocator() {
   keeps_all_ = false;
@@ -178,9 +112,9 @@ std::shared_ptr<Buffer> CachingAllocator::allocate(std::size_t bytes) {
   try {
     if (device_.kind == DeviceKind::gpu && contracts::checked())
       contracts::begin_block(this, device_, block->data, block->bytes);
-    return std::make_shared<Buffer>(shared_from_this(), block);
+    return std::make_shared<Buffer>(shared_from_this(), *block);
   } catch (const std::bad_alloc&) {
-    take_back(block);
+    take_back(*block);
     throw;
   }
 }
@@ -245,12 +179,12 @@ void CachingAllocator::count_reserved(std::size_t bytes) {
   settled_ = false;
 }
 
-void CachingAllocator::take_back(BlockList::Position block) noexcept {
-  if (device_.kind == DeviceKind::cpu) poison::forbid(block->data, block->bytes);
-  if (device_.kind == DeviceKind::gpu && contracts::checked()) contracts::end_block(this, block->data);
+void CachingAllocator::take_back(MemoryBlock& block) noexcept {
+  if (device_.kind == DeviceKind::cpu) poison::forbid(block.data, block.bytes);
+  if (device_.kind == DeviceKind::gpu && contracts::checked()) contracts::end_block(this, block.data);
   const std::lock_guard lock(mutex_);
-  stats_.bytes_in_use -= block->bytes;
-  blocks_.give_back(block);
+  stats_.bytes_in_use -= block.bytes;
+  blocks_.give_back(block.position());
 }
 
 void CachingAllocator::release_cache() {

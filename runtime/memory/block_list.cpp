@@ -13,7 +13,7 @@ bool BlockList::BySize::operator()(const Position& a, std::size_t bytes) const {
 void BlockList::make_free(Position block) noexcept { free_.insert(std::move(block->place)); }
 
 BlockList::Position BlockList::add(Position before, std::byte* data, std::size_t bytes, bool begins_segment) {
-  std::list<Block> one;
+  std::list<MemoryBlock> one;
   one.push_back({data, bytes, begins_segment, {}});
   const Position block = one.begin();
   Free place;

@@ -8,13 +8,14 @@
 
 namespace lockstep {
 
+struct MemoryBlock;
+
 /// Segments of memory cut into blocks that are in use or free. Adjacent free blocks of a segment are joined. Handles
 /// only addresses: it neither allocates nor accesses the memory. Not thread-safe.
 class BlockList {
  public:
-  struct Block;
   /// A block in the list. Valid while the block is in use.
-  using Position = std::list<Block>::iterator;
+  using Position = std::list<MemoryBlock>::iterator;
   /// Orders blocks by size, blocks of equal size by address.
   struct BySize {
     using is_transparent = void;                                  ///< allows lookup by a size in bytes
@@ -56,19 +57,21 @@ class BlockList {
   void make_free(Position block) noexcept;
   void swallow_next(Position block) noexcept;
 
-  std::list<Block> blocks_;  ///< segment by segment; in a segment by address
+  std::list<MemoryBlock> blocks_;  ///< segment by segment; in a segment by address
   Free free_;
 };
 
 /// A piece of a segment.
-struct BlockList::Block {
-  std::byte* data;        ///< first byte
-  std::size_t bytes;      ///< size
-  bool begins_segment;    ///< first block of its segment
-  Free::node_type place;  ///< while in use: the block's node for `free_`, so that give_back need not allocate one
+struct MemoryBlock {
+  std::byte* data;                   ///< first byte
+  std::size_t bytes;                 ///< size
+  bool begins_segment;               ///< first block of its segment
+  BlockList::Free::node_type place;  ///< while in use: the block's node for the free blocks, allocated in advance
 
   /// Whether the block is not in use.
   bool is_free() const { return place.empty(); }
+  /// Where the block is in its list. Precondition: it is in use.
+  BlockList::Position position() const { return place.value(); }
 };
 
 }  // namespace lockstep

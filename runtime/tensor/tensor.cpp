@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <lockstep/runtime/memory/allocator.h>
+#include <lockstep/runtime/tensor/parameter.h>
+
 namespace lockstep {
 namespace {
 

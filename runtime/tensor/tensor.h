@@ -1,6 +1,6 @@
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -14,10 +14,11 @@
 #include <lockstep/runtime/core/shape.h>
 #include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/device.h>
-#include <lockstep/runtime/memory/allocator.h>
-#include <lockstep/runtime/tensor/parameter.h>
+#include <lockstep/runtime/memory/buffer.h>
 
 namespace lockstep {
+
+class Parameter;
 
 /// A typed, strided view of device memory. Copying a Tensor copies the handle, not the elements. Images are NHWC.
 /// Tapes identify a tensor by its id: copies of a handle share it; views and results of ops get a new one.
@@ -46,7 +47,7 @@ class Tensor {
   static Tensor from(const std::vector<T>& values, const Shape& shape) {
     if constexpr (std::is_same_v<T, bool>) {  // std::vector<bool> holds bits
       const auto elements = std::make_unique<bool[]>(values.size());
-      std::copy(values.begin(), values.end(), elements.get());
+      for (std::size_t i = 0; i < values.size(); ++i) elements[i] = values[i];
       return from(std::span<const bool>(elements.get(), values.size()), shape);
     } else {
       return from(std::span<const T>(values), shape);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <lockstep/runtime/core/handle.h>
+#include <lockstep/runtime/tensor/parameter.h>
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/strategy/core/scatter.h>
 

@@ -14,6 +14,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/device/gpu_platform.h>
+#include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/runtime/thread/device_scope.h>
 
 // The runtime's handling of a device's memory and work, on any kind of device.

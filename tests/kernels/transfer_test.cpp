@@ -11,6 +11,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/runtime/thread/device_scope.h>
 
 namespace lockstep::test {

@@ -16,6 +16,7 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/memory/allocator.h>
 
 namespace lockstep::test {
 namespace {

@@ -18,6 +18,7 @@
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/training/model.h>
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/runtime/thread/device_scope.h>
 
 // Model parallelism by placement: with_device around layers of the functional API.

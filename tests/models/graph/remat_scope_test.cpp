@@ -32,6 +32,7 @@
 #include <lockstep/models/layers/time_distributed.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/runtime/autograd/recompute_grad.h>
+#include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/runtime/thread/device_scope.h>
 
 namespace lockstep::test {

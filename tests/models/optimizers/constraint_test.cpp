@@ -14,6 +14,7 @@
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/sgd.h>
+#include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/strategy/strategies/central_storage_strategy.h>
 #include <lockstep/strategy/strategies/one_device_strategy.h>
 #include <lockstep/strategy/strategies/verify.h>

@@ -10,6 +10,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/training/callbacks/lambda_callback.h>
+#include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/strategy/strategies/verify.h>
 
 namespace lockstep {

@@ -5,6 +5,7 @@
 
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/losses/regression.h>
+#include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/strategy/strategies/verify.h>
 
 namespace lockstep {

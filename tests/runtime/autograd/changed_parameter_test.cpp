@@ -6,6 +6,7 @@
 #include <support/expect_error.h>
 
 #include <lockstep/runtime/autograd/recompute_grad.h>
+#include <lockstep/runtime/tensor/parameter.h>
 
 #include "tape_testing.h"
 

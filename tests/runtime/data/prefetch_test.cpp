@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <lockstep/runtime/data/dataset.h>
+#include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 #include "dataset_testing.h"

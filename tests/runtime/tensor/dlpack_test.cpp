@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <support/expect_error.h>
 
+#include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/runtime/tensor/dlpack.h>
 
 // With the other side written here. tests/models/libtorch exchanges tensors with libtorch.

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/runtime/tensor/may_share_memory.h>
 #include <lockstep/runtime/tensor/tensor.h>
 

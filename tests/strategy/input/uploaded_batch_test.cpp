@@ -10,6 +10,7 @@
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/runtime/device/gpu_platform.h>
+#include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/strategy/input/uploaded_batch.h>
 
 #include "input_testing.h"

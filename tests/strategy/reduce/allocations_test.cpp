@@ -7,6 +7,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/update/update.h>
 #include <lockstep/kernels/update/update_kernels.h>
+#include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/strategy/reduce/reducer.h>
 
 namespace lockstep {

@@ -20,6 +20,7 @@
 #include <lockstep/kernels/update/reduce.h>
 #include <lockstep/kernels/update/update.h>
 #include <lockstep/kernels/update/update_kernels.h>
+#include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/strategy/comm/nccl/gpu_collectives.h>
 #include <lockstep/strategy/reduce/reducer.h>
 
