@@ -3,6 +3,7 @@
 // Includes all headers that a program needs to train and use models.
 
 #include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/creation.h>

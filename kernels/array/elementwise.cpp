@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/broadcast_gradient.h>
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/unary.h>

@@ -2,26 +2,17 @@
 
 #include <span>
 
-#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Element-wise ops on f32 or bf16; results have the operands' dtype. All are differentiable; the gradient of step
-// functions such as floor is 0. add, subtract, multiply, maximum, minimum, power, squared_difference, add_n,
-// floor_divide, mod, negative, abs, sign, square and clip also take i32 and i64. Integer ops have no gradient, their
-// overflow wraps around, and a scalar operand must be an integer in the dtype's range. trunc, and round to 0 or more
-// decimals, return integers, u8 and bool unchanged; the other functions convert them to f32. Throw InvalidArgument for
-// other dtypes, scalars that an integer dtype cannot represent, operands of different dtypes, and undefined tensors.
-// Activations are in activations.h.
+// functions such as floor is 0. maximum, minimum, power, squared_difference, add_n, floor_divide, mod, abs, sign and
+// clip also take i32 and i64, by the rules of arithmetic.h. trunc, and round to 0 or more decimals, return integers, u8
+// and bool unchanged; the other functions convert them to f32. Throw InvalidArgument for other dtypes, scalars that an
+// integer dtype cannot represent, operands of different dtypes, and undefined tensors. Activations are in
+// activations.h.
 
 namespace lockstep {
-
-///@{
-/// a op b, element by element; shapes broadcast as in NumPy. Throw InvalidArgument for shapes that do not broadcast.
-Tensor add(const Tensor& a, const Tensor& b);
-Tensor subtract(const Tensor& a, const Tensor& b);
-Tensor multiply(const Tensor& a, const Tensor& b);
-Tensor divide(const Tensor& a, const Tensor& b);
-///@}
 
 ///@{
 /// The larger and the smaller of a and b, element by element; shapes broadcast as for add. The result is NaN if a or b
@@ -58,14 +49,7 @@ Tensor add_n(std::span<const Tensor> parts);
 
 ///@{
 /// Element-wise a op b with a scalar as one operand. power throws InvalidArgument for an integer tensor a and a
-/// negative scalar b. divide(a, b) with a scalar b multiplies a by 1 / b, rounded to f32; it divides only if this
-/// factor would overflow and b is not 0.
-Tensor add(const Tensor& a, double b);
-Tensor subtract(double a, const Tensor& b);
-Tensor subtract(const Tensor& a, double b);
-Tensor multiply(const Tensor& a, double b);
-Tensor divide(double a, const Tensor& b);
-Tensor divide(const Tensor& a, double b);
+/// negative scalar b.
 Tensor power(const Tensor& a, double b);
 Tensor power(double a, const Tensor& b);
 Tensor squared_difference(const Tensor& a, double b);
@@ -83,13 +67,11 @@ Tensor logaddexp(double a, const Tensor& b);
 ///@{
 /// Apply a function to every element. NaN and infinity follow IEEE arithmetic, e.g. log and sqrt of a negative number
 /// are NaN.
-Tensor negative(const Tensor& x);
 Tensor exp(const Tensor& x);
 Tensor log(const Tensor& x);
 Tensor log2(const Tensor& x);
 Tensor log10(const Tensor& x);
 Tensor sqrt(const Tensor& x);
-Tensor square(const Tensor& x);
 Tensor sin(const Tensor& x);
 Tensor cos(const Tensor& x);
 Tensor tan(const Tensor& x);
@@ -141,40 +123,5 @@ inline Tensor minimum(double highest, const Tensor& x) { return minimum(x, highe
 /// min(max(x, lowest), highest) for every element x; gradients and NaN are handled as in maximum. Throws
 /// InvalidArgument unless lowest <= highest.
 Tensor clip(const Tensor& x, double lowest, double highest);
-
-///@{
-/// Operators for the functions above, with the same errors.
-inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
-inline Tensor operator-(const Tensor& a, const Tensor& b) { return subtract(a, b); }
-inline Tensor operator*(const Tensor& a, const Tensor& b) { return multiply(a, b); }
-inline Tensor operator/(const Tensor& a, const Tensor& b) { return divide(a, b); }
-inline Tensor operator-(const Tensor& x) { return negative(x); }
-inline Tensor operator+(const Tensor& a, double b) { return add(a, b); }
-inline Tensor operator+(double a, const Tensor& b) { return add(b, a); }
-inline Tensor operator-(const Tensor& a, double b) { return subtract(a, b); }
-inline Tensor operator-(double a, const Tensor& b) { return subtract(a, b); }
-inline Tensor operator*(const Tensor& a, double b) { return multiply(a, b); }
-inline Tensor operator*(double a, const Tensor& b) { return multiply(b, a); }
-inline Tensor operator/(const Tensor& a, double b) { return divide(a, b); }
-inline Tensor operator/(double a, const Tensor& b) { return divide(a, b); }
-///@}
-
-///@{
-/// a = a op b. The handle a then refers to the result; other handles to the old tensor still see its old elements.
-/// Tapes record the op.
-inline Tensor& operator+=(Tensor& a, const Tensor& b) { return a = a + b; }
-inline Tensor& operator-=(Tensor& a, const Tensor& b) { return a = a - b; }
-inline Tensor& operator*=(Tensor& a, const Tensor& b) { return a = a * b; }
-inline Tensor& operator/=(Tensor& a, const Tensor& b) { return a = a / b; }
-inline Tensor& operator+=(Tensor& a, double b) { return a = a + b; }
-inline Tensor& operator-=(Tensor& a, double b) { return a = a - b; }
-inline Tensor& operator*=(Tensor& a, double b) { return a = a * b; }
-inline Tensor& operator/=(Tensor& a, double b) { return a = a / b; }
-///@}
-
-/// x converted to `dtype`; x itself if it has this dtype. The result keeps the origin (Tensor::origin) of a softmax or
-/// sigmoid. Converts between any two dtypes: real numbers to integers by truncation (unspecified for NaN and values
-/// beyond the integers' range), any number to bool by x != 0. Differentiable between f32 and bf16.
-Tensor cast(const Tensor& x, DType dtype);
 
 }  // namespace lockstep

@@ -1,7 +1,7 @@
 #include "lockstep/kernels/array/unary.h"
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/elementwise/elementwise_functions.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/elementwise/unary_function.h>

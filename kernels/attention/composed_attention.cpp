@@ -4,9 +4,9 @@
 #include <limits>
 
 #include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/matmul/einsum.h>
 #include <lockstep/kernels/random/dropout.h>

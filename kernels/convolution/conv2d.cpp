@@ -2,8 +2,8 @@
 
 #include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/fused_activation.h>
 #include <lockstep/kernels/convolution/convolution_kernels.h>
 #include <lockstep/kernels/convolution/convolution_maps.h>

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/convolution/convolution_kernels.h>
 #include <lockstep/kernels/convolution/convolution_maps.h>
 #include <lockstep/kernels/convolution/filters_first.h>

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/activation.h>
+#include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
 

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <string>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/indexing/diagonal.h>
 #include <lockstep/kernels/matmul/matmul.h>

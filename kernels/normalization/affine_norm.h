@@ -3,9 +3,9 @@
 #include <functional>
 #include <utility>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/broadcast_gradient.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/op/gradient.h>
 
 // Implements layer_norm and group_norm: gamma * (x - mean) * inverse + beta, where the forward kernel computes the mean

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/normalization/affine_norm.h>
 #include <lockstep/kernels/normalization/group_norm_kernels.h>
 #include <lockstep/kernels/reduction/reduction.h>

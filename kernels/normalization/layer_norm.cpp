@@ -1,5 +1,6 @@
 #include "lockstep/kernels/normalization/layer_norm.h"
 
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/normalization/affine_norm.h>
 #include <lockstep/kernels/normalization/normalization_kernels.h>
 #include <lockstep/kernels/reduction/reduction.h>

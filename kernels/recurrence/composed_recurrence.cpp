@@ -5,8 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/kernels/recurrence/recurrence.h>
 

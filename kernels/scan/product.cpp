@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/over_axes.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/op/checks.h>

@@ -1,8 +1,8 @@
 #include "lockstep/kernels/scan/scan.h"
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/op/checks.h>

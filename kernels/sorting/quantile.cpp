@@ -3,9 +3,9 @@
 #include <cmath>
 #include <numeric>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/over_axes.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/op/checks.h>

@@ -1,9 +1,9 @@
 #include "lockstep/kernels/sorting/sparsemax.h"
 
 #include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/creation.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/reduction/reduction.h>

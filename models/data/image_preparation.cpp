@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/models/data/device_constant.h>

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/models/data/device_constant.h>
 #include <lockstep/runtime/data/host_context.h>
 #include <lockstep/runtime/thread/parallel.h>

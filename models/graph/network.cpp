@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/graph/summary.h>
 #include <lockstep/models/layers/layer_checks.h>

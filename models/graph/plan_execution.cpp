@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/statistic_updates.h>

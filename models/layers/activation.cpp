@@ -5,7 +5,11 @@
 #include <functional>
 #include <utility>
 
+#include <fmt/ranges.h>
+
+#include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/comparison.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/layer_of.h>

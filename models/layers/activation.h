@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/activation.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/core/defaults.h>

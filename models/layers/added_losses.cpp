@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/runtime/autograd/repeated_values.h>
 
 namespace lockstep {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>

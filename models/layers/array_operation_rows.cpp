@@ -6,9 +6,9 @@
 
 #include <fmt/core.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/creation.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/array/triangle.h>

@@ -5,9 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/ranges.h>
+
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/attention/attention.h>

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/models/layers/inner_call.h>
 #include <lockstep/models/layers/layer_checks.h>

@@ -3,6 +3,7 @@
 #include <array>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>

@@ -6,7 +6,7 @@
 
 #include <fmt/ranges.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/random/dropout.h>
 #include <lockstep/kernels/random/normal.h>
 #include <lockstep/models/layers/layer_checks.h>

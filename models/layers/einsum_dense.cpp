@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/matmul/einsum.h>
 #include <lockstep/models/layers/kernel_options.h>
 #include <lockstep/models/layers/layer_checks.h>

@@ -1,7 +1,7 @@
 #include "lockstep/models/layers/embedding.h"
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/comparison.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/indexing/embedding.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/activation.h>
 #include <lockstep/models/layers/constraints.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/regularizers.h>

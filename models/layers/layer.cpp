@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/runtime/device/context.h>

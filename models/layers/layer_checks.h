@@ -1,24 +1,18 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include <fmt/ranges.h>
-
 #include <lockstep/kernels/activation.h>
-#include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/window/window.h>
-#include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/layers/layer.h>
-#include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/core/batch_axis.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/shape.h>
+#include <lockstep/runtime/tensor/tensor.h>
 
 // Checks of layers' input shapes, which are without the batch axis, and helpers for their inputs, activations and
 // activity regularizers.
@@ -75,15 +69,7 @@ inline void check_size_of_result(std::string_view layer, const Shape& input, dou
 /// The given axes of a batch of this input, sorted; negative ones, which count from the end, become positive. Throws
 /// InvalidArgument if `axes` is empty, for an axis that the batch does not have or that is given twice, and for the
 /// batch axis, 0.
-inline std::vector<int> axes_of(std::string_view layer, const std::vector<int>& axes, const Shape& input) {
-  std::vector<int> numbers;
-  for (const int axis : axes) numbers.push_back(axis < 0 ? axis + input.rank() + 1 : axis);
-  std::ranges::sort(numbers);
-  require(!numbers.empty() && numbers.front() >= 1 && numbers.back() <= input.rank() &&
-              std::ranges::adjacent_find(numbers) == numbers.end(),
-          "{} needs different axes behind the batch axis, got ({}) for {}", layer, fmt::join(axes, ", "), input);
-  return numbers;
-}
+std::vector<int> axes_of(std::string_view layer, const std::vector<int>& axes, const Shape& input);
 
 /// Sequences (n, steps, features) as images of one row, (n, 1, steps, features). Dense tensors are not copied.
 inline Tensor as_images(const Tensor& x) { return reshape(x, {x.dim(0), 1, x.dim(1), x.dim(2)}); }
@@ -100,25 +86,20 @@ inline Size2d for_images(Size2d size, std::int64_t /*of_rows*/ = 1) { return siz
 inline Size2d for_images(std::int64_t size, std::int64_t of_rows = 1) { return {of_rows, size}; }
 ///@}
 
+/// softmax or sigmoid of `logits`; the result keeps the logits (Tensor::origin).
+Tensor with_logits(Activation activation, const Tensor& logits);
+
 /// The result of a layer's call, compute(activation). A softmax or sigmoid that computes an output of the network is
 /// applied to compute(linear) instead, so that its result keeps the logits for losses.
 template <class Compute>
 Tensor activated(const LayerCall& call, Activation activation, const Compute& compute) {
-  if (call.is_output && activation == Activation::softmax) return softmax(compute(Activation::linear));
-  if (call.is_output && activation == Activation::sigmoid) return sigmoid(compute(Activation::linear));
-  return compute(activation);
+  const bool has_logits = activation == Activation::softmax || activation == Activation::sigmoid;
+  return call.is_output && has_logits ? with_logits(activation, compute(Activation::linear)) : compute(activation);
 }
 
 /// Returns `result`. Adds the regularizer's penalty on it, divided by the number of examples, to the model's loss
 /// (AddedLosses); without examples, the penalty is not divided.
-inline Tensor penalized(const LayerCall& call, const Regularizer& activity_regularizer, const Tensor& result) {
-  // A recomputed block must record the same ops as in its first call, even if nothing collects the losses any more.
-  const bool is_needed = AddedLosses::are_collected() || recording({result});
-  if (activity_regularizer && is_needed && call.penalizes_result)
-    AddedLosses::add(activity_regularizer(cast(result, DType::f32)) /
-                     static_cast<double>(std::max<std::int64_t>(1, result.dim(0))));
-  return result;
-}
+Tensor penalized(const LayerCall& call, const Regularizer& activity_regularizer, const Tensor& result);
 
 /// Like activated() for options.activation, with the penalty of options.activity_regularizer.
 template <class Options, class Compute>

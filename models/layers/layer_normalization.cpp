@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/over_axes.h>

@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/op/number.h>
 #include <lockstep/models/config/option_visitor.h>
 #include <lockstep/models/layers/operation_call.h>

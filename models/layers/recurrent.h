@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/random/dropout.h>
 #include <lockstep/kernels/recurrence/composed_recurrence.h>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/models/layers/layer_checks.h>

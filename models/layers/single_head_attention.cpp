@@ -4,9 +4,9 @@
 #include <vector>
 
 #include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/attention/composed_attention.h>
 #include <lockstep/kernels/matmul/matmul.h>

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/layers/inner_call.h>

@@ -1,6 +1,6 @@
 #include "lockstep/models/losses/average_loss.h"
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/strategy/core/replica_context.h>
 

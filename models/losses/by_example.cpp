@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/core/replica_context.h>
@@ -21,6 +21,8 @@ Shape without_last_one(const Shape& shape) {
 }
 
 }  // namespace
+
+Tensor as_f32(const Tensor& y_pred) { return y_pred.dtype() == DType::bf16 ? cast(y_pred, DType::f32) : y_pred; }
 
 bool has_shape_of_targets(const Tensor& y_true, const Shape& shape) {
   if (!y_true.defined() || y_true.rank() == 0) return false;

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/config/object_config.h>
+#include <lockstep/runtime/tensor/tensor.h>
 
 // Helpers of losses and metrics.
 
@@ -14,7 +14,7 @@ namespace lockstep {
 inline constexpr double keras_epsilon = 1e-7;
 
 /// Casts bf16 to f32; returns other dtypes unchanged.
-inline Tensor as_f32(const Tensor& y_pred) { return y_pred.dtype() == DType::bf16 ? cast(y_pred, DType::f32) : y_pred; }
+Tensor as_f32(const Tensor& y_pred);
 
 /// Whether y_true has this shape, which starts with the axis of examples. As in Keras, a last axis of size 1 may be
 /// missing or additional: (n) fits (n, 1), and (n, time, 1) fits (n, time).

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/losses/by_example.h>

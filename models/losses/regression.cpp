@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/losses/by_example.h>

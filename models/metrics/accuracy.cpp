@@ -4,7 +4,7 @@
 #include <cmath>
 #include <span>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/losses/by_example.h>
 #include <lockstep/models/metrics/rows.h>

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <optional>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/models/losses/by_example.h>
 
 namespace lockstep {

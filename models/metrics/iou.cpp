@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numeric>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/comparison.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/losses/by_example.h>
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/update/element_rule.h>

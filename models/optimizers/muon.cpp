@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/update/update_kernels.h>

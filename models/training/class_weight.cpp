@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
 

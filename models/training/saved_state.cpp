@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/models/layers/random_draws.h>
 #include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/strategy/comm/cluster/over_replicas.h>

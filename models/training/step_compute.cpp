@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/added_losses.h>
 #include <lockstep/models/losses/average_loss.h>

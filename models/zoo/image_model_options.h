@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/activation.h>
 #include <lockstep/runtime/core/shape.h>
 
 namespace lockstep::zoo {

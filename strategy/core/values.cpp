@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/op/indexed_slices.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>

@@ -7,6 +7,7 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/losses/average_loss.h>

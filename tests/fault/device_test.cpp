@@ -5,7 +5,7 @@
 #include <support/pretend_gpu/pretend_cuda.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/losses/cross_entropy.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/batch_normalization.h>

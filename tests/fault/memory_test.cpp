@@ -6,7 +6,7 @@
 #include <support/errors.h>
 #include <support/small_problem.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/losses/cross_entropy.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/optimizers/adam.h>

@@ -14,7 +14,7 @@
 #include <fmt/core.h>
 #include <support/small_problem.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/losses/cross_entropy.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/batch_normalization.h>

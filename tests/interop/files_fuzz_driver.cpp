@@ -23,7 +23,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/models/layers/layer_registry.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/serialization/compile_config.h>

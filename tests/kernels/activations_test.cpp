@@ -9,6 +9,7 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>

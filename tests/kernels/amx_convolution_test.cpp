@@ -12,7 +12,7 @@
 #include <support/tensors.h>
 #include <sys/syscall.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/convolution/amx_convolution.h>
 #include <lockstep/kernels/convolution/convolution_kernels.h>
 #include <lockstep/kernels/cpu/onednn.h>

@@ -10,9 +10,9 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/attention/attention.h>
 #include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/op/transfer.h>

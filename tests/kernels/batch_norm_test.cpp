@@ -8,8 +8,8 @@
 #include <support/errors.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/convolution/conv2d.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/normalization/batch_norm.h>

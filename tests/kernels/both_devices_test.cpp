@@ -8,7 +8,7 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/activations.h>
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
 #include <lockstep/kernels/op/indexed_slices.h>
 #include <lockstep/kernels/op/transfer.h>

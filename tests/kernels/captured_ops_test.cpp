@@ -7,7 +7,7 @@
 #include <kernels/cases/op_case.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/reduction/reduction.h>

@@ -12,8 +12,8 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/convolution/conv2d.h>
 #include <lockstep/kernels/convolution/convolution_kernels.h>
 #include <lockstep/kernels/convolution/filters_first.h>

@@ -9,7 +9,7 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/activation.h>
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/kernels/matmul/matmul_kernels.h>
 #include <lockstep/kernels/reduction/reduction.h>

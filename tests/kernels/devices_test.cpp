@@ -6,7 +6,7 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/indexing/embedding.h>
 #include <lockstep/kernels/indexing/scatter.h>
 #include <lockstep/kernels/indexing/take.h>

@@ -4,7 +4,7 @@
 #include <support/errors.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/random/dropout.h>
 #include <lockstep/kernels/random/philox.h>
 #include <lockstep/kernels/reduction/reduction.h>

@@ -2,8 +2,8 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/matmul/einsum.h>
 #include <lockstep/kernels/matmul/matmul.h>
 

@@ -8,6 +8,7 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>

@@ -6,8 +6,8 @@
 #include <support/errors.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/indexing/embedding.h>
 #include <lockstep/kernels/matmul/matmul.h>

@@ -4,7 +4,7 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/normalization/group_norm.h>
 
 namespace lockstep::test {

@@ -6,8 +6,8 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/indexing/one_hot.h>
 #include <lockstep/kernels/indexing/scatter.h>
 #include <lockstep/kernels/indexing/take.h>

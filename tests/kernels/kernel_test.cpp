@@ -7,7 +7,7 @@
 #include <support/errors.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/recurrence/whole_recurrence.h>

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/matmul/batch.h>
 #include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/reduction/reduction.h>

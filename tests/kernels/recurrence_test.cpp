@@ -8,8 +8,8 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/recurrence/composed_recurrence.h>
 #include <lockstep/kernels/recurrence/gru.h>
 #include <lockstep/kernels/recurrence/lstm.h>

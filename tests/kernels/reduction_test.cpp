@@ -7,8 +7,8 @@
 #include <support/errors.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/scan/product.h>

@@ -7,7 +7,7 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/array/triangle.h>

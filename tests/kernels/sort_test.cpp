@@ -7,7 +7,7 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/sorting/quantile.h>
 #include <lockstep/kernels/sorting/sort.h>

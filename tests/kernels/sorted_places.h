@@ -9,7 +9,7 @@
 
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/sorting/sort.h>
 
 namespace lockstep::test {

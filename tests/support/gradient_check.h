@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/thread/parallel.h>

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <numeric>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/update/update_kernels.h>

@@ -3,7 +3,7 @@
 #include <kernels/many_equals.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 
 // Inputs of any dtype, for rows of ops without a gradient.
 

@@ -5,7 +5,7 @@
 #include <kernels/cases/op_case.h>
 #include <kernels/cases/sources.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/image/affine_transform.h>
 #include <lockstep/kernels/image/crop_and_flip.h>
 #include <lockstep/kernels/image/depth_to_space.h>

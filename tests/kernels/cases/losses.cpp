@@ -2,7 +2,7 @@
 
 #include <kernels/cases/op_case.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/losses/cross_entropy.h>
 
 namespace lockstep::test {

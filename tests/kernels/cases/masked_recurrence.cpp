@@ -2,8 +2,8 @@
 
 #include <kernels/cases/op_case.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/comparison.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/recurrence/masked_recurrence.h>
 #include <lockstep/kernels/scan/scan.h>
 

@@ -4,8 +4,8 @@
 
 #include <kernels/cases/op_case.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
 #include <lockstep/kernels/normalization/group_norm.h>
 #include <lockstep/kernels/normalization/layer_norm.h>

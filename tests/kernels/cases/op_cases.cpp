@@ -7,6 +7,7 @@
 #include <kernels/cases/op_case.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/elementwise.h>
 
 namespace lockstep::test {

@@ -7,7 +7,7 @@
 #include <kernels/cases/op_case.h>
 #include <kernels/cases/sources.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/random/dropout.h>
 #include <lockstep/kernels/random/normal.h>
 #include <lockstep/kernels/random/philox.h>

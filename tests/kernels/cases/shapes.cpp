@@ -6,7 +6,7 @@
 #include <kernels/cases/op_case.h>
 #include <kernels/cases/sources.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/array/triangle.h>

@@ -1,6 +1,6 @@
 #include <kernels/cases/op_case.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/op/indexed_slices.h>
 
 // Ops on IndexedSlices, whose values are the rows' inputs.

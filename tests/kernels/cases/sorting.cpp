@@ -6,7 +6,7 @@
 #include <kernels/cases/op_case.h>
 #include <kernels/sorted_places.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/sorting/quantile.h>
 #include <lockstep/kernels/sorting/sort.h>
 #include <lockstep/kernels/sorting/sparsemax.h>

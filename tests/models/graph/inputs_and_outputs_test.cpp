@@ -4,7 +4,7 @@
 #include <support/small_problem.h>
 #include <support/temporary_folder.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/losses/regression.h>

@@ -3,9 +3,9 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/graph/attention_call.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/layers/activation.h>

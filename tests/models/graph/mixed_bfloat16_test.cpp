@@ -5,8 +5,8 @@
 #include <support/devices.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/compat/multi_gpu_model.h>
 #include <lockstep/models/graph/network.h>

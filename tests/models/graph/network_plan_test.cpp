@@ -4,8 +4,9 @@
 #include <gtest/gtest.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
 #include <lockstep/kernels/pooling/pool2d.h>
 #include <lockstep/kernels/reduction/reduction.h>

@@ -5,6 +5,7 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/losses/cross_entropy.h>
 #include <lockstep/kernels/recurrence/lstm.h>

@@ -10,8 +10,8 @@
 #include <support/replicas.h>
 #include <support/small_problem.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/random/dropout.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/graph/keras_order.h>

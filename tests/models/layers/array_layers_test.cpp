@@ -1,6 +1,7 @@
 #include <array>
 #include <limits>
 
+#include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>

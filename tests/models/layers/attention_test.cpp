@@ -4,9 +4,9 @@
 #include <support/gradient_check.h>
 
 #include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/attention/attention.h>
 #include <lockstep/kernels/matmul/dense.h>

@@ -3,8 +3,9 @@
 
 #include <support/replicas.h>
 
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/batch_normalization.h>

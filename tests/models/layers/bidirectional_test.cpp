@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/recurrence/gru.h>
 #include <lockstep/kernels/recurrence/lstm.h>
 #include <lockstep/kernels/reduction/reduction.h>

@@ -1,7 +1,7 @@
 #include <array>
 #include <cmath>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/matmul/einsum.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/dot.h>

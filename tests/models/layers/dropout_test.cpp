@@ -2,7 +2,7 @@
 
 #include <support/replicas.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/random/dropout.h>
 #include <lockstep/kernels/random/normal.h>

@@ -1,5 +1,5 @@
 #include <lockstep/kernels/array/activations.h>
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/kernels/matmul/einsum.h>
 #include <lockstep/models/layers/einsum_dense.h>

@@ -1,4 +1,4 @@
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/models/layers/embedding.h>
 
 #include "layer_test.h"

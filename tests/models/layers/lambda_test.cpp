@@ -2,8 +2,8 @@
 #include <array>
 #include <cstdint>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/layers/lambda.h>

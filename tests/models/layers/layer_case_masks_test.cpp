@@ -10,9 +10,9 @@
 #include <models/layers/cases/case_checks.h>
 #include <support/expect_error.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/graph/plan_execution.h>

@@ -15,8 +15,8 @@
 #include <support/gradient_check.h>
 #include <support/replicas.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/models/graph/network.h>

@@ -3,8 +3,8 @@
 
 #include <support/gradient_check.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/normalization/layer_norm.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/layer_normalization.h>

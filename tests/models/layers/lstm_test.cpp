@@ -1,6 +1,6 @@
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/recurrence/lstm.h>
 #include <lockstep/models/layers/lstm.h>
 

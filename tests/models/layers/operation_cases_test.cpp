@@ -12,7 +12,7 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/graph/symbol_operations.h>

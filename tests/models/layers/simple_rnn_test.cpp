@@ -1,6 +1,6 @@
 #include <support/replicas.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/random/dropout.h>
 #include <lockstep/kernels/recurrence/composed_recurrence.h>
 #include <lockstep/kernels/recurrence/gru.h>

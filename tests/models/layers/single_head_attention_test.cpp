@@ -1,7 +1,7 @@
 #include <cmath>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/models/graph/attention_call.h>

@@ -9,7 +9,7 @@
 #include <support/expect_error.h>
 #include <torch/types.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/runtime/tensor/dlpack.h>

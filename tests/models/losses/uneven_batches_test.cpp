@@ -4,7 +4,7 @@
 #include <support/small_problem.h>
 #include <support/tolerance.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/losses/keras_losses.h>
 #include <lockstep/runtime/autograd/tape.h>

@@ -6,7 +6,7 @@
 #include <support/expect_error.h>
 #include <support/small_problem.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/indexing/embedding.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/optimizers/adam.h>

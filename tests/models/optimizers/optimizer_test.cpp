@@ -7,7 +7,7 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/optimizers/adadelta.h>
 #include <lockstep/models/optimizers/adagrad.h>

@@ -6,8 +6,8 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/convolution/conv2d.h>
 #include <lockstep/kernels/indexing/embedding.h>

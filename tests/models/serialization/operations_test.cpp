@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <support/expect_error.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/serialization/symbolic_model.h>
 

@@ -7,6 +7,7 @@
 #include <support/temporary_folder.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/models/files/safetensors_file.h>
 #include <lockstep/models/graph/network.h>

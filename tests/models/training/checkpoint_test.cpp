@@ -7,6 +7,7 @@
 #include <support/small_problem.h>
 #include <support/temporary_folder.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/random/normal.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/dropout.h>

@@ -4,8 +4,8 @@
 #include <support/small_problem.h>
 #include <support/temporary_folder.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/compat/estimator.h>
 #include <lockstep/models/losses/regression.h>

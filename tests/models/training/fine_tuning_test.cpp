@@ -4,7 +4,7 @@
 #include <support/small_problem.h>
 #include <support/temporary_folder.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/training/callbacks/lambda_callback.h>

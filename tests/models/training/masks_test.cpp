@@ -7,6 +7,7 @@
 #include <support/small_problem.h>
 #include <support/tolerance.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/reduction/reduction.h>

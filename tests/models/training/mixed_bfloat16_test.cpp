@@ -10,7 +10,7 @@
 #include <support/temporary_folder.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/losses/cross_entropy.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/activation.h>

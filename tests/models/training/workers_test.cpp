@@ -9,7 +9,7 @@
 #include <support/small_problem.h>
 #include <support/workers.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/data/element_draws.h>
 #include <lockstep/models/layers/batch_normalization.h>

@@ -4,8 +4,8 @@
 #include <support/expect_error.h>
 #include <support/small_problem.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/layers/dtype_policy.h>
 #include <lockstep/models/zoo/gpt.h>
 

@@ -6,6 +6,7 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/kernels/recurrence/lstm.h>

@@ -3,7 +3,7 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/update/reduce.h>
 #include <lockstep/kernels/update/update.h>

@@ -3,8 +3,8 @@
 #include <support/expect_error.h>
 #include <support/replicas.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/strategy/core/variable.h>
 
 // Assignments to variables, for each synchronization and aggregation, inside and outside replicas, for any number of

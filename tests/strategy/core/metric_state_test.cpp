@@ -6,7 +6,7 @@
 #include <support/replicas.h>
 #include <support/tolerance.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 

@@ -8,7 +8,7 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/strategy/core/strategy.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 

@@ -8,8 +8,8 @@
 #include <support/temporary_folder.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/runtime/memory/allocator.h>
 

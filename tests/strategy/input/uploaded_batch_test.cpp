@@ -7,7 +7,7 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/memory/allocator.h>

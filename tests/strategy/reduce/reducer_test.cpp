@@ -3,7 +3,7 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/update/update.h>

@@ -3,7 +3,7 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/indexing/embedding.h>
 #include <lockstep/kernels/op/indexed_slices.h>
 #include <lockstep/kernels/reduction/reduction.h>

@@ -7,8 +7,8 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/input/batch_split.h>

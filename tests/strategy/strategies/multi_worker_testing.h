@@ -9,7 +9,7 @@
 #include <support/expect_error.h>
 #include <support/workers.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 

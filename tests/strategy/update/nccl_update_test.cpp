@@ -13,8 +13,8 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/update/reduce.h>

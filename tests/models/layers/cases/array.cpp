@@ -1,4 +1,4 @@
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/activity_regularization.h>
 #include <lockstep/models/layers/application_layers.h>

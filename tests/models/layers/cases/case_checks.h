@@ -11,8 +11,8 @@
 #include <models/layers/cases/layer_case.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/layers/random_draws.h>
 
 // Inputs and comparisons for the tests of the table of layers.

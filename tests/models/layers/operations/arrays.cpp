@@ -1,10 +1,10 @@
 #include <models/layers/operations/operation_case.h>
 
 #include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/creation.h>
-#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/array/statistics.h>

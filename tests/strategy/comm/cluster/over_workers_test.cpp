@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <support/devices.h>
 
-#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/strategy/comm/cluster/over_replicas.h>
 #include <lockstep/strategy/comm/cluster/over_workers.h>
