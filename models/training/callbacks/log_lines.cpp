@@ -3,13 +3,15 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
 
 void drop_last_lines(const std::string& path, const std::function<bool(std::string_view line)>& superseded) {
-  if (!std::filesystem::is_regular_file(path)) return;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return;
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   const auto start_of_line = [&](std::size_t end) { return end == 0 ? 0 : text.rfind('\n', end - 1) + 1; };
@@ -20,7 +22,6 @@ void drop_last_lines(const std::string& path, const std::function<bool(std::stri
     end = start;
   }
   if (end == text.size()) return;
-  std::error_code error;
   std::filesystem::resize_file(path, end, error);
   require<InputError>(!error, "{}: cannot be cut to what the resumed run keeps: {}", path, error.message());
 }
