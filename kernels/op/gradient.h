@@ -85,8 +85,9 @@ void contribute_or_add(BackwardContext& c, int input, const Shape& shape, Comput
       c, input, shape, [&](const Tensor& out) { compute(Write::replace, out); }, dtype);
 }
 
-/// Contributes a gradient of 0. If the caller of backward gave a destination, nothing is written to it: without other
-/// contributions the caller gets an undefined gradient (GradientTape::FinalHook).
+/// Contributes f32 zeros of `shape` to input `input`, which must be f32. Contributes nothing if there are earlier
+/// contributions or if the caller of backward gave a destination. A caller that gave one gets an undefined gradient if
+/// no other op contributes (GradientTape::FinalHook).
 inline void contribute_zero(BackwardContext& c, int input, const Shape& shape) {
   if (!c.needs(input) || c.contributed(input).defined() || c.destination(input).defined()) return;
   contribute(c, input, shape, [](const Tensor& out) { launch(kernels::Fill{out, 0}); });
@@ -133,8 +134,9 @@ void contribute_ops(BackwardContext& c, int input, Compute compute) {
 }
 
 /// Like contribute, for a gradient that is a linear function of the gradient of output 0 and depends on no other tensor
-/// that tapes track. If a tape records the backward pass, the second-order gradient is op(d), where d has the input's
-/// shape and `op` is the recorded op itself or its linear part.
+/// that tapes track: compute(dx) writes it to dx. If a tape records the backward pass, it records the computation of dx
+/// as a linear op. The gradient of that op is op(d), where d is the gradient with respect to dx, and `op` is the
+/// forward op or its linear part.
 template <class Compute, class Op>
 void contribute_linear(BackwardContext& c, int input, const Shape& shape, Compute compute, Op op,
                        DType dtype = DType::f32) {

@@ -11,9 +11,9 @@ namespace lockstep {
 /// calls of one scope, these calls form several blocks. The variables of a block, including statistics that it reads in
 /// Mode::inference, must not change before the gradients have been computed.
 ///
-/// In a training step captured as a CUDA graph, the inputs and results of dropout, and of attention with dropout, stay
-/// in memory, for the first calls and for the repeated calls: each launch of the graph computes them again with new
-/// random numbers.
+/// RematScope saves no memory for dropout, or for attention with dropout, in a step captured as a CUDA graph. Each
+/// launch of the graph runs these ops on the same memory with new random numbers. Their inputs and results therefore
+/// stay allocated, both in the forward pass and in the recomputation.
 ///
 /// Keras' scope applies to the layers that are constructed in it and recomputes each of these layers separately; this
 /// scope applies to the calls that are made in it and recomputes all of them together. As in Keras, files of models do

@@ -73,10 +73,11 @@ struct Interleaving;
 }  // namespace detail
 
 /// An immutable description of a sequence of examples, with the stages of tf.data. Cheap to copy. Methods that add a
-/// stage return a new data set. Nothing runs before `epoch` is called, except that shuffle with fixed_parts copies the
-/// tensors. Elements are in host memory, which they may share with their source and with each other: do not write to
-/// them. A pass throws InvalidArgument if a stage has to copy a tensor that is undefined or on a GPU. Passes, and the
-/// functions that they call, run on the CPU, even inside a DeviceScope of a GPU, as in tf.data.
+/// stage return a new data set; they compute no elements, but shuffle with fixed_parts copies the tensors. Only passes,
+/// which `epoch` starts, and `peek` compute elements. Elements are in host memory, which they may share with their
+/// source and with each other: do not write to them. A pass throws InvalidArgument if a stage has to copy a tensor that
+/// is undefined or on a GPU. Passes, and the functions that they call, run on the CPU, even inside a DeviceScope of a
+/// GPU, as in tf.data.
 class Dataset {
  public:
   ///@{
