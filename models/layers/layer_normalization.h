@@ -32,7 +32,8 @@ struct LayerNormalizationOptions {
 /// Normalizes the features, all elements along `axis` together, by their mean and variance (Ba, Kiros and Hinton 2016).
 /// Weights, each of the features' shape: gamma if `scale`, beta if `center`.
 struct LayerNormalization : Layer {
-  /// Throws InvalidArgument unless epsilon > 0.
+  /// Throws InvalidArgument unless epsilon > 0. A call of the layer throws it if `axis` is empty, names an axis twice,
+  /// an axis that the input lacks or the batch axis, and if the features have another shape than the weights.
   explicit LayerNormalization(const LayerNormalizationOptions& options = {});
   /// Makes `LayerNormalization({})` use the default options.
   explicit LayerNormalization(Defaults) : LayerNormalization() {}
@@ -61,8 +62,9 @@ struct GroupNormalizationOptions {
 /// Normalizes each group of neighboring channels of each example by its mean and variance (Wu and He 2018). Weights,
 /// each (channels): gamma if `scale`, beta if `center`.
 struct GroupNormalization : Layer {
-  /// Throws InvalidArgument unless epsilon > 0, and if `groups` is 0 or below -1. A call of the layer throws it unless
-  /// the number of channels is a multiple of `groups`.
+  /// Throws InvalidArgument unless epsilon > 0, and if `groups` is 0 or below -1. A call of the layer throws it if
+  /// `axis` is the batch axis or an axis that the input lacks, if the number of channels is not a multiple of `groups`,
+  /// and if it differs from the weights' number of channels.
   explicit GroupNormalization(const GroupNormalizationOptions& options = {});
   /// Makes `GroupNormalization({})` use the default options.
   explicit GroupNormalization(Defaults) : GroupNormalization() {}
@@ -82,7 +84,8 @@ struct RMSNormalizationOptions {
 /// Divides the features, all elements along `axis` together, by their root mean square, sqrt(mean(x^2) + epsilon), and
 /// multiplies them by the weight `scale`, which has the features' shape (Zhang and Sennrich 2019).
 struct RMSNormalization : Layer {
-  /// Throws InvalidArgument unless epsilon > 0.
+  /// Throws InvalidArgument unless epsilon > 0. A call of the layer throws it unless `axis` names the last axes of the
+  /// input, each once and without the batch axis, and if the features have another shape than the weight.
   explicit RMSNormalization(const RMSNormalizationOptions& options = {});
   /// Makes `RMSNormalization({})` use the default options.
   explicit RMSNormalization(Defaults) : RMSNormalization() {}
@@ -100,7 +103,8 @@ struct UnitNormalizationOptions {
 
 /// Divides all elements along `axis` together by their Euclidean norm, or by 1e-12 if the norm is smaller.
 struct UnitNormalization : Layer {
-  /// A call of the layer throws InvalidArgument for inputs that lack one of the axes.
+  /// A call of the layer throws InvalidArgument if `axis` is empty, names an axis twice, an axis that the input lacks
+  /// or the batch axis.
   explicit UnitNormalization(const UnitNormalizationOptions& options = {});
   /// Makes `UnitNormalization({})` use the default options.
   explicit UnitNormalization(Defaults) : UnitNormalization() {}

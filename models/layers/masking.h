@@ -18,7 +18,8 @@ struct MaskingOptions {
 /// Keras' Masking: masks time steps of sequences (time, features), and sets the features of masked steps to 0. The next
 /// layers, if they have LayerTraits::supports_masking, skip these steps or pass the mask on.
 struct Masking : Layer {
-  /// Throws InvalidArgument for a mask_value that is not finite.
+  /// Throws InvalidArgument for a mask_value that is not finite. A call of the layer throws it for inputs with fewer
+  /// axes than (time, features), not counting the batch axis.
   explicit Masking(const MaskingOptions& options = {});
   /// Makes `Masking({})` use the default options.
   explicit Masking(Defaults) : Masking() {}

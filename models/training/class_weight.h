@@ -17,8 +17,9 @@ using ClassWeight = std::map<std::int64_t, double>;
 ClassWeight balanced_class_weight(const Tensor& labels);
 
 /// Returns the batch with sample weights: the weight of the class of each example's first target. Targets are labels of
-/// shape (n) or (n, 1), or one-hot rows (n, classes). If class_weight is empty, returns the batch unchanged. Otherwise
-/// throws InvalidArgument for other targets and, as Keras does, if the batch already has sample weights.
+/// shape (n) or (n, 1), or one-hot rows (n, classes) of at least two classes; floating-point labels are rounded to the
+/// nearest integer. If class_weight is empty, returns the batch unchanged. Otherwise throws InvalidArgument for other
+/// targets and, as Keras does, if the batch already has sample weights.
 Batch with_class_weight(const Batch& batch, const ClassWeight& class_weight);
 
 }  // namespace lockstep

@@ -18,9 +18,15 @@ std::string why_not_captured(const StepCompute& compute, const std::vector<Logic
 
 /// One replica's training steps on a GPU, run as CUDA graphs for shapes that recur. The first step of a shape runs
 /// eagerly, so that libraries such as cuDNN create their state for it. The next steps are warm-ups in a separate memory
-/// pool, until one of them needs no new memory. The step after it is captured up to its gradients; that step and all
-/// later ones launch the graphs. The exchange between replicas and the update are not part of the graphs. Call run()
-/// only on the replica's thread; the destructor may run on any thread.
+/// pool, until one of them needs no new memory. The step after it is captured up to its gradients; that step and the
+/// later steps of this shape launch the graphs. The graphs contain neither the exchange between replicas nor the
+/// update.
+///
+/// Graphs are kept for the four most recently used shapes. If the address of a variable has changed, the shape's graphs
+/// are dropped, and its next steps are warm-ups again. A batch without rows runs eagerly. All later steps run eagerly
+/// once a capture has failed, or once the fourth warm-up of a shape has still needed new memory.
+///
+/// Call run() only on the replica's thread; the destructor may run on any thread.
 class StepGraphs {
  public:
   /// Makes the graphs of a replica on `gpu`. All replicas share `warned`: only the first replica that gives up logs the

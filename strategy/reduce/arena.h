@@ -10,8 +10,9 @@
 
 namespace lockstep {
 
-/// Throws InvalidArgument if `variables` is empty, if a variable is given twice, is not trainable or is not f32, and if
-/// its number of copies is neither 1 nor `replicas`.
+/// Throws InvalidArgument if `variables` is empty, and for a variable that is given twice, is not trainable, is not
+/// f32, or has a number of copies other than `replicas`. A variable of which all replicas share one copy
+/// (serves_all_replicas) is allowed, too.
 void check_optimizable(const std::vector<Variable>& variables, std::size_t replicas);
 
 /// Contiguous f32 buffers: one for each copy of a model's parameters and one with the same layout for each replica's
