@@ -6,10 +6,10 @@
 
 namespace lockstep {
 
-/// Gathers rows of x, a tensor of any dtype that is viewed in the shape `around` (outer, rows, inner): in each of the
-/// `outer` matrices, row i of the result is row flat[i] of x. `flat` is i64 (n), on the calling thread's device. The
-/// result (outer, n, inner) is returned in the shape `shape`. Tapes record it as `op`; the gradient adds the
-/// contributions of equal indices in the order of the indices.
+/// Gathers rows of x, a tensor of any dtype. `around` is the shape (outer, rows, inner), in which x is read as `outer`
+/// matrices. Row i of each matrix of the result is row flat[i] of the same matrix of x. `flat` is i64 (n), on the
+/// calling thread's device. The result (outer, n, inner) is returned in the shape `shape`. Tapes record it as `op`; the
+/// gradient adds the contributions of equal indices in the order of the indices.
 inline Tensor gathered_rows(const char* op, const Tensor& x, const Shape& around, const Tensor& flat,
                             const Shape& shape) {
   const Shape rows{around[0], flat.elements(), around[2]};

@@ -149,8 +149,9 @@ void contribute_linear(BackwardContext& c, int input, const Shape& shape, Comput
   pass_on(c, input, dx);
 }
 
-/// Contributes the gradients of an op's first inputs when a tape records the backward pass. composed(inputs) computes
-/// the op's result with differentiable ops; their gradients are contributed. `dy`: the gradient of the result.
+/// Contributes the gradients of an op's first inputs, `inputs`, when a tape records the backward pass. composed(inputs)
+/// computes the op's result with ops that tapes can differentiate; the gradients are computed through these ops. `dy`:
+/// the gradient of the result.
 template <class Composed>
 void contribute_composed(BackwardContext& c, const std::vector<Tensor>& inputs, const Tensor& dy, Composed composed) {
   GradientTape tape;

@@ -13,7 +13,7 @@ inline bool is_reachable(const Tensor& x, const LogicalDevice& device) {
 }
 
 /// x, of any dtype, on `device`: x itself when it is there, else a dense copy. Differentiable: the gradient is copied
-/// back to x's device. Throws InvalidArgument when x is undefined, and OutOfMemory.
+/// back to x's device. Throws InvalidArgument if x is undefined, and OutOfMemory if `device` lacks memory.
 Tensor to_device(const Tensor& x, const LogicalDevice& device);
 
 /// x itself if kernels of `device` can read it, else a dense copy on `device`. Records nothing on tapes.

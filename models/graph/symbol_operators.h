@@ -2,9 +2,9 @@
 
 #include <lockstep/models/graph/symbol.h>
 
-// Arithmetic on symbols. Each operator is a layer. For two symbols, it is Add, Subtract, Multiply or Keras' operation
-// Divide, and the examples' shapes broadcast. For a number divided by a symbol, it is Divide; for a negation and all
-// other operators with a number, Rescaling.
+// Arithmetic on symbols. Each operator calls a layer. The layer of two symbols is Add, Subtract, Multiply or Keras'
+// operation Divide, and the examples' shapes broadcast. The layer of a number divided by a symbol is Divide. The layer
+// of a negation, and of every other operator with a number, is Rescaling.
 
 namespace lockstep {
 

@@ -22,7 +22,7 @@ ShapeExamples examples_of(const Shape& shape);
 Shape shape_to_build(const Shape& shape);
 /// The shape with these examples: -1 where they differ. Precondition: the examples have the same rank.
 Shape common_shape(const ShapeExamples& examples);
-/// Whether `shape` has the rank of `declared` and its known sizes.
+/// Whether `shape` has the rank of `declared` and, along each axis, the size of `declared` if that is known.
 bool fits(const Shape& shape, const Shape& declared);
 
 }  // namespace lockstep

@@ -25,14 +25,15 @@ class BatchFeed {
   BatchFeed(const Strategy& strategy, const Dataset& batches, std::uint64_t first_pass,
             std::optional<std::int64_t> steps_per_epoch, const DistributeOptions& options);
 
-  /// Number of batches in the next epoch. For a generator of unknown size, `steps_per_epoch`, or 0 if it is not given.
+  /// Number of batches in the next epoch. If the size of the data is not known, returns `steps_per_epoch` or, if that
+  /// is not given, 0.
   std::int64_t steps_in_epoch() const;
   /// Starts the next epoch.
   void begin_epoch();
-  /// Resumes an epoch; call it instead of begin_epoch. The arguments describe the progress of another feed of the same
-  /// data in this epoch: it gave `steps_done` batches with `examples_done` examples in all, and was then at `position`.
-  /// Skips these batches. Throws InputError if the pass has fewer batches, or if these batches do not have
-  /// `examples_done` examples.
+  /// Resumes an epoch that another feed of the same data has begun; call it instead of begin_epoch. In this epoch, the
+  /// other feed gave `steps_done` batches with `examples_done` examples in all, and was then at `position`. Skips these
+  /// batches. Throws InputError if the pass has fewer batches, or if these batches do not have `examples_done`
+  /// examples.
   void resume_epoch(std::int64_t steps_done, std::int64_t examples_done, const FeedPosition& position);
   /// The position after the batches given so far.
   const FeedPosition& position() const { return position_; }

@@ -72,7 +72,7 @@ struct PredictBatchReport {
 /// The state of a callback that a backup of the run keeps.
 struct CallbackState {
   ///@{
-  /// The callback chooses names and order. Tensors are stored as f32.
+  /// The callback chooses the names of the values and the order of the tensors. Tensors are stored as f32.
   Logs values{};
   std::vector<Tensor> tensors{};
   ///@}
@@ -83,12 +83,12 @@ struct CallbackState {
 
 struct TrainingProgress;
 
-/// Functions that fit, evaluate and predict call on the thread of their caller, in Keras' order. An exception that a
-/// callback throws ends fit, evaluate or predict and reaches the caller. With several workers, the current or next
-/// collective of the other workers then throws WorkerFailed, which names the worker and the exception, and the strategy
-/// cannot be used any more. This also holds if every worker throws the same error by itself, e.g. for a monitor that
-/// does not exist. The strategy stays usable only if a collective, e.g. Checkpoint::write, has thrown the error on all
-/// workers.
+/// fit, evaluate and predict call these functions in Keras' order, on the thread that called fit, evaluate or predict.
+/// An exception that a callback throws ends fit, evaluate or predict and reaches the caller. With several workers, the
+/// current or next collective of the other workers then throws WorkerFailed, which names the worker and the exception,
+/// and the strategy cannot be used any more. This also holds if every worker throws the same error by itself, e.g. for
+/// a monitor that does not exist. The strategy stays usable only if a collective, e.g. Checkpoint::write, has thrown
+/// the error on all workers.
 class Callback {
  public:
   virtual ~Callback() = default;

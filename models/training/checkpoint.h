@@ -67,7 +67,7 @@ struct CheckpointManagerOptions {
 /// make the same calls and see the same folder.
 class CheckpointManager {
  public:
-  /// Finds the folder's checkpoints. The first `save` creates the folder; no other run may use it. Throws
+  /// Finds the folder's checkpoints. The first `save` creates the folder. No other run may use the folder. Throws
   /// InvalidArgument for an empty directory, a max_to_keep below 1, a name that is empty or contains '/', and if
   /// workers see different checkpoints.
   CheckpointManager(const Checkpoint& checkpoint, std::string directory, const CheckpointManagerOptions& options = {});

@@ -20,7 +20,7 @@ class Model;
 /// of `sum` over all replicas and steps, divided by the total of `weight`, so that replicas may have different numbers
 /// of examples. A contribution of weight 0 is ignored.
 struct StepValue {
-  /// `sum` is a scalar of floating-point numbers on any device, or a number.
+  /// `sum` is a floating-point scalar tensor on any device, or a number.
   template <std::convertible_to<double> Weight>
   StepValue(std::variant<Tensor, double> sum, Weight weight)
       : sum(std::move(sum)), weight(static_cast<double>(weight)) {}

@@ -57,14 +57,15 @@ struct FitOptions {
   DistributeOptions distribute{};
   /// For replicas on GPUs: captures a step up to its gradients as CUDA graphs once its shapes have occurred a few
   /// times, and launches the graphs from then on. Results are bit-identical to the results of eager steps. If capture
-  /// is not possible, one warning gives the reason, and steps run eagerly. Uses about the memory of one more step.
+  /// is not possible, one warning gives the reason, and steps run eagerly. Needs about as much additional memory as one
+  /// step uses.
   bool cuda_graphs = false;
 };
 
 /// The options of Model::evaluate and Model::predict, with Keras' names.
 struct EvaluateOptions {
   std::optional<std::int64_t> batch_size{};  ///< for tensors only: examples in a global batch, by default 32
-  /// The number of batches to read, from the first one; by default all. Fewer batches in the data set cause a warning.
+  /// The number of batches to read, from the first one; by default all. If the data set has fewer, logs a warning.
   std::optional<std::int64_t> steps{};
   int verbose = 1;  ///< whether to show the progress: 0, no; 1, yes; 2, only one line at the end
   /// Called in this order; evaluate calls their on_test_ events, predict their on_predict_ events. Both throw

@@ -10,7 +10,8 @@ namespace lockstep {
 struct History {
   /// Numbers of the epochs, from 0.
   std::vector<int> epoch;
-  /// "loss", "learning_rate", "epoch_s", ... by epoch; "val_loss", ... by epoch with validation.
+  /// "loss", "learning_rate", "epoch_s", ...: one value for each epoch. "val_loss", ...: one value for each epoch that
+  /// ended with validation.
   std::map<std::string, std::vector<double>> values;
 };
 

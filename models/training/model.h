@@ -102,9 +102,9 @@ class Model {
   /// and Aggregation::mean, such as batch normalization's statistics, have the mean of the replicas' values on all
   /// replicas; these two callbacks still see each replica's own values. The same holds for fit's validation and for
   /// predict. Throws LogicError before compile, inside a replica and in the scope of another strategy. Throws
-  /// InvalidArgument for an empty data set, and for an endless data set if EvaluateOptions::steps is not given, and for
-  /// invalid options. If any output has a loss or metric, also throws it for a data set that lacks a target for an
-  /// output. A generator of unknown size must end.
+  /// InvalidArgument for an empty data set, for an endless data set without EvaluateOptions::steps, and for invalid
+  /// options. If any output has a loss or metric, also throws it for a data set that lacks a target for an output. A
+  /// generator of unknown size must end.
   Logs evaluate(const Dataset& batches, const EvaluateOptions& options = {}) const;
   ///@{
   /// Evaluates tensors, in batches of EvaluateOptions::batch_size. Also throws the errors of Dataset::from_tensors.
@@ -114,9 +114,9 @@ class Model {
   }
   ///@}
   /// The outputs for all examples, in the order of the data set, in memory of their own; floating-point numbers are f32
-  /// under every dtype policy. Throws InvalidArgument for an empty data set, and for an endless data set if
-  /// EvaluateOptions::steps is not given, and for invalid options. Throws LogicError for a model with several outputs,
-  /// inside a replica and in the scope of another strategy.
+  /// under every dtype policy. Throws InvalidArgument for an empty data set, for an endless data set without
+  /// EvaluateOptions::steps, and for invalid options. Throws LogicError for a model with several outputs, inside a
+  /// replica and in the scope of another strategy.
   Tensor predict(const Dataset& batches, const EvaluateOptions& options = {}) const;
   ///@{
   /// Outputs for the rows of the inputs, in batches of EvaluateOptions::batch_size. Also throws the errors of

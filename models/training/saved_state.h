@@ -69,8 +69,8 @@ class SavedModel {
  public:
   /// Writes the variables to "PREFIXweights/", everything else to `json`.
   static void save(hdf5::Writer& file, const std::string& prefix, nlohmann::json& json, const Model& model);
-  /// Throws InputError as SavedVariables does. Also throws it if the model and the saved model differ in the number of
-  /// layers, in a layer's dtype policy or in the number of a layer's sequences of random numbers.
+  /// Throws the errors of SavedVariables' constructor. Also throws InputError if the model and the saved model differ
+  /// in the number of layers, in a layer's dtype policy or in the number of a layer's sequences of random numbers.
   SavedModel(const hdf5::Reader& file, const std::string& prefix, const nlohmann::json& json, const Model& model);
   /// Sets the model's state.
   void set() const;

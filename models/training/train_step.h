@@ -34,10 +34,11 @@ class TrainStep {
   /// Makes replicas on GPUs run the steps as CUDA graphs, or logs a warning with the reason why they cannot. Throws
   /// InvalidArgument for replicas on CPUs and for several workers.
   void use_graphs();
-  /// Builds the optimizer before the first step, so that activations can reuse memory that moving the weights has
-  /// freed. Does not build it for a model with a train_step, because the train_step decides which variables it trains.
-  /// Also does not build it for a model with a layer such as Embedding (LayerTraits::looks_up_rows), because the first
-  /// step must find out which gradients are sparse. Throws LogicError if layers have been frozen or unfrozen.
+  /// Builds the optimizer before the first step. Building it moves the weights, and the activations of the first step
+  /// can then reuse the weights' old memory. Does not build it for a model with a train_step, because the train_step
+  /// decides which variables it trains. Also does not build it for a model with a layer such as Embedding
+  /// (LayerTraits::looks_up_rows), because the first step must find out which gradients are sparse. Throws LogicError
+  /// if layers have been frozen or unfrozen.
   void prepare_optimizer() const;
   /// Runs a step. If `is_first`, logs a warning if predictions contradict a loss's option from_logits
   /// (warn_of_wrong_from_logits). Throws LogicError if layers have been frozen or unfrozen.

@@ -34,7 +34,7 @@ struct ShuffleOptions {
   std::int64_t buffer = whole;  ///< elements to draw from; a smaller buffer shuffles less and takes less memory
   /// Only for a data set of from_tensors() shuffled as a whole. If true, `take` and `skip` after the shuffle select
   /// from one fixed order, which depends on the seed alone, and each epoch shuffles the selected part. Other stages may
-  /// be in between. If false, `take` and `skip` select from each epoch's order.
+  /// come between the shuffle and `take` or `skip`. If false, `take` and `skip` select from each epoch's order.
   bool fixed_parts = false;
 };
 
@@ -180,8 +180,8 @@ class Dataset {
   /// on. Throws the same errors as interleave.
   Dataset flat_map(std::function<Dataset(const Example&)> make) const;
   /// Calls `make` on each element and interleaves the resulting data sets: takes `block_length` elements from each of
-  /// `cycle_length` data sets in turn. If a data set runs out of elements, its turn ends, and the next data set takes
-  /// its place at that place's next turn, as in tf.data. The size is unknown. The order depends on the elements alone.
+  /// `cycle_length` data sets in turn. If a data set runs out of elements, its turn ends; when it would have its next
+  /// turn, a new data set takes its place, as in tf.data. The size is unknown. The order depends on the elements alone.
   /// Pass n reads epoch n of each data set. A pass throws whatever `make` and the data sets throw, as map does. Throws
   /// InvalidArgument for an empty function and lengths below 1.
   Dataset interleave(std::function<Dataset(const Example&)> make, std::int64_t cycle_length,

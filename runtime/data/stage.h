@@ -59,7 +59,7 @@ class Stage {
   /// This stage shuffled as a whole, if it can shuffle without holding its elements in a buffer; else null.
   virtual std::shared_ptr<const Stage> shuffled(const ShuffleOptions&) const { return nullptr; }
   /// Whether the elements are shuffled with fixed_parts, even if a stage after the shuffle cannot be split. False after
-  /// cache() and repeat(), whose elements have an order of their own.
+  /// cache() and repeat(), whose order does not follow from the shuffle before them.
   virtual bool has_fixed_parts() const { return false; }
   /// For a stage that has fixed parts, elements [first, first + count), as far as they exist; they are the same in
   /// every epoch. Null for other stages. Throws InvalidArgument if a stage after the shuffle cannot be split in this
@@ -78,8 +78,8 @@ class Stage {
   }
   /// See Dataset::row_numbers. Null if this stage's elements are not rows of tensors.
   virtual std::shared_ptr<const Stage> row_numbers(RowTensors&) const { return nullptr; }
-  /// Whether the first element of a pass can be made alone: without calling functions that return generators or data
-  /// sets, without writing a file, and from few elements of the source.
+  /// Whether Dataset::peek may compute the first element of a pass: without calling functions that return generators or
+  /// data sets, without writing a file, and from few elements of the source.
   virtual bool can_peek() const { return false; }
   /// The stage from which Dataset::peek takes the first element: this stage or, if it only reads ahead, its input.
   virtual const Stage& to_peek() const { return *this; }
@@ -93,8 +93,8 @@ class Stage {
 using StagePtr = std::shared_ptr<const Stage>;
 
 /// A stage with one input. By default, the functions below return the results of the input's functions. A class whose
-/// parts are not fixed overrides has_fixed_parts; a class that writes files or cannot make its first element alone
-/// overrides can_peek.
+/// order does not follow from a shuffle before it overrides has_fixed_parts to return false. A class whose first
+/// element Dataset::peek may not compute (see Stage::can_peek) overrides can_peek to return false.
 class UnaryStage : public Stage {
  public:
   Extent extent() const override { return input_->extent(); }

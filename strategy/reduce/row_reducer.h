@@ -16,7 +16,7 @@ struct ReducerOptions {
   std::vector<float> slots{};
   /// For each variable, whether its gradients are exchanged by rows. Empty: false for all.
   std::vector<bool> by_rows{};
-  /// Whether a step also updates rows whose gradient is 0, e.g. because of momentum.
+  /// Whether a step also changes rows whose gradient is 0, as steps with momentum do.
   bool every_row = true;
   /// Whether each replica updates its own copy; see GradientUpdate::updates_own_copy.
   bool own_copies = false;
@@ -34,7 +34,8 @@ class RowReducer {
   /// Whether the tables are still in this object's memory; false once another optimizer has taken over one of the
   /// tables.
   bool holds_variables() const;
-  /// Same as GradientReducer::state. `replica` selects the state of a replica with own_copies and is 0 otherwise.
+  /// Same as GradientReducer::state. With own_copies, each replica has its own state, and `replica` selects one of
+  /// them; otherwise `replica` must be 0.
   const Tensor& state(int table, std::size_t slot, std::size_t replica) const {
     return tables_[static_cast<std::size_t>(table)].state.at(replica).at(slot);
   }
