@@ -70,8 +70,8 @@ struct Plan {
   std::vector<int> outputs{};  ///< indices of the steps that compute the network's outputs; -1 - i for its input i
 };
 
-/// Plans the execution of `calls` in the order `order`, a list of their indices; `outputs` is Network::outputs(), and
-/// `masked` says whether results may have masks. Optimizations:
+/// Plans the execution of `calls` in the order `order`, a list of indices into `calls`. `outputs` is
+/// Network::outputs(); `masked`: whether results may have masks. Optimizations:
 /// - in a network without masks, an Add of two inputs of equal shape is fused into a layer that computes one of the
 ///   inputs, if the layer supports it, is called once, runs on the same device in the same dtype, and has no other
 ///   reader of its result;

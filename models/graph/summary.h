@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// The title of the table, and the model's inputs, which are its first rows.
+/// The title of the table, and the model's inputs, which are the first rows of the table.
 struct SummaryHead {
   std::string name;                  ///< name of the model
   std::vector<NetworkInput> inputs;  ///< one InputLayer row each

@@ -15,7 +15,7 @@ namespace lockstep {
 /// Keras' class as a JSON object. `args`: the arguments of its call as a JSON list, where {"tensor": i} stands for
 /// input i; by default all inputs in order. Throws InvalidArgument for a class that operation_names() does not list,
 /// for `options` and `args` that are not JSON of this form, and for options and shapes that the operation does not
-/// take; the message names an alternative.
+/// support; the message names an alternative.
 Symbol operation(std::string_view class_name, const std::vector<Symbol>& inputs, std::string_view options = "{}",
                  std::string_view args = "");
 /// Same as operation(), but returns all results of operations such as Split and Unstack.

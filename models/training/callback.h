@@ -30,8 +30,8 @@ struct StepReport {
   /// Milliseconds from the request for the batch to the end of the step, including on_train_batch_begin of the
   /// callbacks.
   double step_ms = 0;
-  /// The part of step_ms until this worker's first replica has submitted the forward pass, the backward pass and the
-  /// update to its device. The rest of step_ms is spent on metrics and on waiting for the results.
+  /// The part of step_ms that ends when this worker's first replica has submitted the forward pass, the backward pass
+  /// and the update to its device. The rest of step_ms is spent on metrics and on waiting for the results.
   double host_ms = 0;
   StepClock::Split split_ms{};  ///< by phase: Phase::input on fit's thread, others on this worker's first replica
   Logs running{};               ///< losses and metrics since the start of the epoch

@@ -58,7 +58,7 @@ class SavedVariables {
 std::vector<std::uint64_t> kept_draws(const Strategy& strategy, const RandomDraws* draws);
 /// The positions in the sequences of random numbers from which this process' replicas continue. `kept` is the saved
 /// run's kept_draws; if that run had another number of replicas, all replicas continue from the largest position.
-/// Throws InputError, naming the file and `what`, if only one of the runs has draws.
+/// Throws InputError, naming the file and `what`, if the saved run has draws and this one has none, or the reverse.
 std::vector<std::uint64_t> local_draws(const hdf5::Reader& file, const Strategy& strategy,
                                        const std::vector<std::uint64_t>& kept, const RandomDraws* draws,
                                        const std::string& what);

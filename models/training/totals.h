@@ -13,7 +13,8 @@
 
 namespace lockstep {
 
-/// Sums over examples of the losses and of each metric, so that means are exact for batches and replicas of any size.
+/// Sums of the losses and of each metric over examples. Means computed from these sums are exact for batches and
+/// replicas of any size.
 struct Totals {
   /// Number of examples.
   std::int64_t examples = 0;

@@ -18,7 +18,7 @@ struct StepResults {
   Totals totals{};                                    ///< sums over the replicas of all workers
   std::vector<std::int64_t> rows{};                   ///< examples of each replica, for the replicas of all workers
   StepClock::Split split_ms{};                        ///< times of this worker's first replica
-  std::chrono::steady_clock::time_point submitted{};  ///< when that replica had submitted the step to its device
+  std::chrono::steady_clock::time_point submitted{};  ///< when this worker's first replica had submitted the step
 };
 
 /// Training steps of a compiled model over all replicas: forward pass, backward pass, update, losses and metrics, or

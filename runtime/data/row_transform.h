@@ -21,9 +21,9 @@ struct ElementId {
   std::int64_t number = 0;  ///< index of the element in the pass, from 0
 };
 
-/// A function of a batch or of one element. Each row of the result depends only on the same row of the argument: given
-/// only some of the rows, the function returns the same rows of the full result, bit for bit. If workers share a batch,
-/// each worker can therefore transform only its own rows.
+/// A function of a batch or of one element. Each row of the result depends only on the same row of the argument. Given
+/// only some rows of a batch, the function must return exactly these rows of the full result, bit for bit. If workers
+/// share a batch, each worker can therefore transform only its own rows.
 class RowTransform {
  public:
   using Function = std::function<Example(const Example&)>;  ///< from rows to transformed rows

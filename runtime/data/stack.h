@@ -26,7 +26,7 @@ Example row_view(const Batch& batch, std::int64_t index);
 /// Number of bytes of the tensor's elements.
 std::int64_t bytes_of(const Tensor& tensor);
 
-/// Throws InvalidArgument unless `tensor`, one of an element's tensors, is defined and in host memory.
+/// Throws InvalidArgument unless `tensor`, a tensor of an element, is defined and in host memory.
 void check_element(const Tensor& tensor);
 
 /// Copies the elements to `to`, in row-major order. Throws the same errors as check_element.
