@@ -24,8 +24,6 @@ DeviceMemory::DeviceMemory()
   require<OutOfMemory>(mapping_ != MAP_FAILED, "{} bytes of addresses are not to be had", mapped);
   begin_ = reinterpret_cast<std::byte*>(rounded_up(reinterpret_cast<std::uintptr_t>(mapping_), huge_page));
   end_ = begin_;
-  // Every kernel opens and closes the memory, which takes time for each page.
-  madvise(begin_, capacity, MADV_HUGEPAGE);
 }
 
 DeviceMemory::~DeviceMemory() { munmap(mapping_, mapped); }
@@ -42,6 +40,9 @@ void* DeviceMemory::allocate(std::size_t bytes) {
   require<OutOfMemory>(end_ + size <= begin_ + capacity, "the pretended GPU has no {} bytes left", bytes);
   void* const memory = end_;
   end_ += size;
+  // Every kernel opens and closes the memory, which takes time for each page. Advice for this part alone also keeps the
+  // operating system from merging it with the rest at each closing, to split them again at the next opening.
+  madvise(begin_, rounded_up(static_cast<std::size_t>(end_ - begin_), huge_page), MADV_HUGEPAGE);
   if (open_ > 0) protect(PROT_READ | PROT_WRITE);
   return memory;
 }
