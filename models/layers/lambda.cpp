@@ -24,12 +24,17 @@ class LambdaImpl final : public LayerImpl {
   Shape output_shape(std::span<const Shape> inputs) const override {
     if (output_shape_) return *output_shape_;
     // Images of the sizes that stand for unknown ones would take gigabytes.
-    constexpr std::int64_t most_elements = 1 << 24;
-    const bool is_large = std::ranges::any_of(inputs, [](const Shape& x) { return x.elements() > most_elements; });
-    std::vector<Tensor> examples;
-    for (const Shape& input : inputs)
-      examples.push_back(Tensor::zeros(with_batch_axis(input, is_large ? 0 : 1), call_dtype()));
-    return without_batch_axis(result_of(examples).shape());
+    const auto have_more_than = [&](std::int64_t count) {
+      return std::ranges::any_of(inputs, [&](const Shape& x) { return x.elements() > count; });
+    };
+    if (!have_more_than(1 << 24)) return result_shape(inputs, 1);
+    try {
+      return result_shape(inputs, 0);
+    } catch (InvalidArgument& error) {
+      if (!have_more_than(1 << 28)) return result_shape(inputs, 1);
+      error.add_context("Lambda without output_shape calls its function with 0 rows; set output_shape");
+      throw;
+    }
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return result_of(inputs); }
@@ -42,6 +47,12 @@ class LambdaImpl final : public LayerImpl {
   }
 
  private:
+  Shape result_shape(std::span<const Shape> inputs, std::int64_t rows) const {
+    std::vector<Tensor> examples;
+    for (const Shape& input : inputs) examples.push_back(Tensor::zeros(with_batch_axis(input, rows), call_dtype()));
+    return without_batch_axis(result_of(examples).shape());
+  }
+
   Tensor result_of(std::span<const Tensor> inputs) const {
     const Tensor y = function_(inputs);
     require(y.defined() && y.rank() > 0 && y.dim(0) == inputs[0].dim(0),

@@ -36,6 +36,14 @@ TEST(Lambda, IsCalledOnNoLargeImagesToFindItsShape) {
   EXPECT_EQ(most, 0);
 }
 
+TEST(Lambda, OfLargeRowsMayRefuseToBeCalledWithoutRows) {
+  const Lambda flat([](const Tensor& x) { return reshape(x, {x.dim(0), -1}); });  // throws for 0 rows
+  EXPECT_EQ(shape_after(flat, {{4097, 4097}}), (Shape{4097 * 4097}));
+  EXPECT_EQ(flat(Input({-1, 1280})).shape(), (Shape{-1}));
+  EXPECT_ERROR(InvalidArgument, "with 0 rows; set output_shape: 0 elements do not divide into shape (0, -1)",
+               shape_after(flat, {{8192, 8192, 8}}));
+}
+
 TEST(Lambda, OfSeveralInputsIsALayerOfNetworks) {
   const Symbol x = Input({3});
   const Symbol y = Input({3});
