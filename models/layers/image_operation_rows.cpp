@@ -99,7 +99,9 @@ Results convolved_by_channel(const Call& call) {
 Results convolved_in_two_steps(const Call& call) {
   const Tensor images = images_of(call);
   const Tensor by_channel = depthwise_conv2d(images, kernel_at(call, 1), {}, convolution_of(call));
-  return like_input(call, conv2d(by_channel, kernel_at(call, 2), {}));
+  const Tensor pointwise = kernel_at(call, 2);
+  if (pointwise.dim(0) != 1 || pointwise.dim(1) != 1) call.refuse("takes pointwise kernels of one pixel, 1 x 1");
+  return like_input(call, conv2d(by_channel, pointwise, {}));
 }
 
 /// Throws InvalidArgument unless the call has images, the channels last.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <models/layers/operations/operation_case.h>
@@ -133,6 +134,13 @@ TEST(Operation, RefusesOtherNamesAndTexts) {
   }
   const char* const broken = R"([{"tensor": 0}, {"class_name": "__tensor__", "config": 1}])";
   EXPECT_ERROR(InvalidArgument, "operation Add with ", operation("Add", {x}, "{}", broken));
+}
+
+TEST(Operation, SeparableConvRefusesPointwiseKernelsOfSeveralPixels) {
+  for (const char* kernel : {"[[[[1.0]]], [[[1.0]]]]", "[[[[1.0]], [[1.0]]]]"})
+    EXPECT_ERROR(InvalidArgument, "operation SeparableConv takes pointwise kernels of one pixel, 1 x 1",
+                 operation("SeparableConv", {Input({3, 4, 1})}, "{}",
+                           fmt::format(R"([{{"tensor": 0}}, [[[[1.0]]]], {}])", kernel)));
 }
 
 std::string test_name(const testing::TestParamInfo<std::size_t>& info) {
