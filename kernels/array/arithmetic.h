@@ -54,15 +54,16 @@ inline Tensor operator/(double a, const Tensor& b) { return divide(a, b); }
 
 ///@{
 /// a = a op b. The handle a then refers to the result; other handles to the old tensor still see its old elements.
-/// Tapes record the op.
+/// Tapes record the op. /= throws InvalidArgument for a of another dtype than f32 and bf16, as in NumPy: it would
+/// change the dtype of a.
 inline Tensor& operator+=(Tensor& a, const Tensor& b) { return a = a + b; }
 inline Tensor& operator-=(Tensor& a, const Tensor& b) { return a = a - b; }
 inline Tensor& operator*=(Tensor& a, const Tensor& b) { return a = a * b; }
-inline Tensor& operator/=(Tensor& a, const Tensor& b) { return a = a / b; }
+Tensor& operator/=(Tensor& a, const Tensor& b);
 inline Tensor& operator+=(Tensor& a, double b) { return a = a + b; }
 inline Tensor& operator-=(Tensor& a, double b) { return a = a - b; }
 inline Tensor& operator*=(Tensor& a, double b) { return a = a * b; }
-inline Tensor& operator/=(Tensor& a, double b) { return a = a / b; }
+Tensor& operator/=(Tensor& a, double b);
 ///@}
 
 /// x converted to `dtype`; x itself if it has this dtype. The result keeps the origin (Tensor::origin) of a softmax or

@@ -191,6 +191,12 @@ Tensor copied(const char* op, const Tensor& operand) try {
   rethrow_from(op, error);
 }
 
+/// Throws InvalidArgument for a of a dtype that divide converts.
+void require_quotient_fits(const Tensor& a) {
+  require(!a.defined() || is_real(a.dtype()),
+          "a /= b takes an a of f32 or bf16, got {}; use a = a / b, which is f32, or, for integers, floor_divide", a);
+}
+
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) { return binary(BinaryOp::add, a, b); }
@@ -255,6 +261,15 @@ Tensor divide(const Tensor& operand, double b) {
   const double factor = 1 / b;
   const bool overflows = std::abs(factor) > std::numeric_limits<float>::max() && b != 0;
   return overflows ? divide(x, number_like("divide", x, b)) : affine("divide", x, factor, 0);
+}
+
+Tensor& operator/=(Tensor& a, const Tensor& b) {
+  require_quotient_fits(a);
+  return a = divide(a, b);
+}
+Tensor& operator/=(Tensor& a, double b) {
+  require_quotient_fits(a);
+  return a = divide(a, b);
 }
 
 Tensor power(const Tensor& x, double b) {

@@ -185,6 +185,19 @@ TEST(CompoundAssignment, RebindsTheHandleAndIsRecorded) {
   EXPECT_THAT(tape.gradient(sum(y), std::span(&x, 1)).front().to_vector<float>(), ::testing::ElementsAre(2, 4));
 }
 
+TEST(CompoundAssignment, ByQuotientsKeepsTheDtype) {
+  for (const DType dtype : {DType::i32, DType::i64, DType::u8, DType::boolean}) {
+    const Tensor x = Tensor::zeros({2}, dtype);
+    Tensor y = x;
+    EXPECT_ERROR(InvalidArgument, "use a = a / b, which is f32, or, for integers, floor_divide", y /= 2);
+    EXPECT_ERROR(InvalidArgument, "a /= b takes an a of f32 or bf16, got ", y /= x);
+    EXPECT_EQ(y.id(), x.id());
+  }
+  Tensor half = Tensor::zeros({2}, DType::bf16);
+  half /= 2;
+  EXPECT_EQ(half.dtype(), DType::bf16);
+}
+
 TEST(Power, HasFiniteGradientsAtZero) {
   const Tensor a = Tensor::from<float>({0, 0, -2, -2, 2}, {5});
   const Tensor b = Tensor::from<float>({0, 1, 2, 0, 3}, {5});
