@@ -108,8 +108,8 @@ Tensor trunc(const Tensor& x);
 ///@}
 /// The nearest number with `decimals` decimals, ties to even; negative `decimals` round to tens, hundreds and so on. As
 /// in NumPy, multiplies by a power of ten, rounds to an integer and divides, each in f32; leaves x unchanged where the
-/// multiplication would overflow. Throws InvalidArgument unless -38 <= decimals <= 38, and
-/// for dtypes other than f32 and bf16 if `decimals` is negative.
+/// multiplication would overflow. Throws InvalidArgument unless -38 <= decimals <= 38, and for dtypes other than f32
+/// and bf16 if `decimals` is negative.
 Tensor round(const Tensor& x, int decimals = 0);
 
 ///@{
