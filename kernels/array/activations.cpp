@@ -98,7 +98,7 @@ Tensor elu(const Tensor& x, double alpha) {
 }
 
 Tensor celu(const Tensor& x, double alpha) {
-  require(alpha > 0, "celu takes an alpha above 0, got {}", alpha);
+  require(alpha >= 1e-30 && alpha <= 1e30, "celu takes an alpha of 1e-30 to 1e30, got {}", alpha);
   return unary({UnaryOp::celu, static_cast<float>(alpha)}, x);
 }
 

@@ -23,7 +23,8 @@ Tensor relu6(const Tensor& x);
 Tensor leaky_relu(const Tensor& x, double negative_slope = 0.2);
 /// x where x > 0, else alpha * (exp(x) - 1). Throws InvalidArgument unless alpha >= 0.
 Tensor elu(const Tensor& x, double alpha = 1);
-/// x where x > 0, else alpha * (exp(x / alpha) - 1) (Barron 2017). Throws InvalidArgument unless alpha > 0.
+/// x where x > 0, else alpha * (exp(x / alpha) - 1) (Barron 2017). Throws InvalidArgument unless
+/// 1e-30 <= alpha <= 1e30.
 Tensor celu(const Tensor& x, double alpha = 1);
 /// 1.0507 * x where x > 0, else 1.0507 * 1.6733 * (exp(x) - 1) (Klambauer et al. 2017).
 Tensor selu(const Tensor& x);

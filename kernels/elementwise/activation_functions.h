@@ -37,7 +37,7 @@ struct Celu {
   static constexpr bool from_result = true;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x > 0.0F ? x : alpha * expm1_f32(x / alpha); }
   LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y > 0.0F ? dy : dy * (y / alpha + 1.0F); }
-  float alpha;  ///< positive
+  float alpha;  ///< 1e-30 to 1e30
 };
 /// The function SELU (Klambauer et al. 2017). The gradient at 0 is `scale`, as in TensorFlow.
 struct Selu {

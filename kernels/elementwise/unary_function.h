@@ -71,7 +71,7 @@ struct UnaryFunction {
   UnaryOp op;  ///< the function
   /// A parameter of some functions. maximum, minimum: the bound. clip: the lower bound. power: the exponent. divided:
   /// the numerator. leaky_relu: the slope for x < 0; not negative. elu: the factor for x < 0; not negative.
-  /// celu: the factor for x < 0; positive. squareplus: b, 1e-30 to 1e30. hard_sigmoid: the slope. hard_shrink,
+  /// celu: the factor for x < 0, 1e-30 to 1e30. squareplus: b, 1e-30 to 1e30. hard_sigmoid: the slope. hard_shrink,
   /// soft_shrink: the threshold; not negative. round: the factor before rounding. The other functions ignore it.
   float alpha;
   float beta;  ///< clip: the upper bound; round: the divisor before rounding; other functions ignore it

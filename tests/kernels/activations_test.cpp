@@ -25,11 +25,12 @@ TEST(Activations, ByNameAreTheirOps) {
   EXPECT_EQ(activate(x, Activation::linear).id(), x.id());
 }
 
-TEST(Activations, RefuseParametersBelowZero) {
+TEST(Activations, RefuseParametersOutOfRange) {
   const Tensor x = random_tensor({3, 5}, 1);
   EXPECT_ERROR(InvalidArgument, "negative_slope of at least 0, got -1", leaky_relu(x, -1));
   EXPECT_ERROR(InvalidArgument, "alpha of at least 0, got -1", elu(x, -1));
-  EXPECT_ERROR(InvalidArgument, "celu takes an alpha above 0, got 0", celu(x, 0));
+  for (const double alpha : {0.0, 1e-46, 1e39, std::numeric_limits<double>::infinity()})
+    EXPECT_ERROR(InvalidArgument, "celu takes an alpha of 1e-30 to 1e30, got ", celu(x, alpha));
   EXPECT_ERROR(InvalidArgument, "squareplus takes a b of 1e-30 to 1e30, got 0", squareplus(x, 0));
   EXPECT_ERROR(InvalidArgument, "a max_value and a threshold of at least 0, got 0, -1 and 0", relu(x, 0, -1));
   EXPECT_ERROR(InvalidArgument, "hard_shrink takes a threshold of at least 0, got -1", hard_shrink(x, -1));
