@@ -8,7 +8,9 @@
 
 // Activation functions of f32 or bf16 as Keras defines them; sparsemax is in kernels/sorting. All except softmax,
 // log_softmax and glu are element-wise. Results have the operand's dtype and, except for glu, its shape. All are
-// differentiable. They throw InvalidArgument for other dtypes and for undefined tensors.
+// differentiable. They throw InvalidArgument for other dtypes and for undefined tensors. As a std::function, such as
+// the layer Lambda takes, pass functions with overloads or default arguments in a lambda expression:
+// [](const Tensor& x) { return relu(x); }.
 
 namespace lockstep {
 
