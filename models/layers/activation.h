@@ -102,7 +102,8 @@ struct SoftmaxOptions {
 };
 /// exp(x) / sum(exp(x)) along the axes. The inputs are x and, optionally, Keras' argument `mask`, which broadcasts to
 /// x; without it, the mask is the one that x has, if any. Elements where the mask is false, or a number up to 0.5, are
-/// left out of the sum and become 0. Throws InvalidArgument for a mask of another rank, such as a mask of time steps.
+/// left out of the sum and become 0. The result has the mask that x has, as in Keras where `mask` is given without its
+/// name. Throws InvalidArgument for a mask of another rank, such as a mask of time steps.
 struct Softmax : Layer {
   /// A call of the layer throws InvalidArgument for inputs that lack one of the axes.
   explicit Softmax(const SoftmaxOptions& options = {});

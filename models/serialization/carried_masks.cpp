@@ -34,12 +34,19 @@ std::size_t input_of_argument(const std::string& key) { return key == "value_mas
 /// An axis of a tensor of this rank, with -1 for the last axis.
 int normal_axis(int axis, int rank) { return axis == rank - 1 ? -1 : axis < -1 ? axis + rank : axis; }
 
+constexpr std::string_view named_mask =
+    "the mask that a Softmax is given by name, which only in Keras is the mask of its result: give it in order, "
+    "Softmax()(x, mask), or use an operation, such as x * 1, on the result";
+
 Json option(const Json& layer, const char* key) { return layer.is_object() ? layer.value(key, Json()) : Json(); }
 
 }  // namespace
 
 int CarriedMasks::make(Formula formula) {
-  for (const int mask : formula.of) formula.is_dropped |= formulas_[mask].is_dropped;
+  for (const int mask : formula.of) {
+    formula.is_dropped |= formulas_[mask].is_dropped;
+    formula.is_named |= formulas_[mask].is_named;
+  }
   const auto [number, is_new] = numbers_.try_emplace({formula.name, formula.of}, static_cast<int>(formulas_.size()));
   if (is_new) formulas_.push_back(std::move(formula));
   return number->second;
@@ -113,7 +120,7 @@ int CarriedMasks::joined(const ParsedLayer& layer, const std::vector<Symbol>& in
   return any(concat(axis.is_number_integer() ? axis.get<int>() : -1, masks));
 }
 
-void CarriedMasks::note(const ParsedLayer& layer, const std::vector<Symbol>& inputs,
+void CarriedMasks::note(const ParsedLayer& layer, bool has_named_mask, const std::vector<Symbol>& inputs,
                         const std::vector<Symbol>& results) {
   const Symbol& result = results.front();
   const LayerImpl& called = *result.node().layer;
@@ -128,6 +135,9 @@ void CarriedMasks::note(const ParsedLayer& layer, const std::vector<Symbol>& inp
         not_equal(inputs[0], option(*layer.values, "mask_value").is_null() ? Json(0) : (*layer.values)["mask_value"]));
   else if (layer.is_operation)
     mask = has_mask ? make({.name = fmt::format("of operation {}", result.node().number), .is_dropped = true}) : 0;
+  else if (has_named_mask)
+    mask = make(
+        {.name = fmt::format("of call {}", result.node().number), .rank = result.shape().rank() + 1, .is_named = true});
   else if (is_recurrent(name))
     mask = result.shape().rank() == 2 ? carried(inputs[0]) : 0;
   else if (name == "Concatenate" || combines(name))
@@ -211,15 +221,18 @@ void CarriedMasks::check_call(const ParsedLayer& layer, const ParsedCall& call, 
     }
   }
   if (!reads_masks(layer.class_name) || (is_recurrent(layer.class_name) && inputs.size() > 1)) return;
-  for (const Symbol& input : inputs)
+  for (const Symbol& input : inputs) {
+    require<InputError>(!formulas_[carried(input)].is_named, "layer '{}' would read {}", layer.name, named_mask);
     require<InputError>(!formulas_[carried(input)].is_dropped,
                         "layer '{}' would read the mask of an operation's result, such as x * 2, which has none in "
                         "Keras: its model is called with and without a mask; use a layer, such as Rescaling, for the "
                         "operation",
                         layer.name);
+  }
 }
 
 void CarriedMasks::check_output(const Symbol& output) const {
+  require<InputError>(!formulas_[carried(output)].is_named, "the model's output would have {}", named_mask);
   require<InputError>(!formulas_[carried(output)].is_dropped,
                       "the model's output would have the mask of an operation's result, such as x * 2, which has none "
                       "in Keras: a model in it is called with and without a mask; use a layer, such as Rescaling, for "

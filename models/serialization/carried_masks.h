@@ -21,16 +21,18 @@ class CarriedMasks {
   /// Returns the symbol of a result; null if it does not exist yet.
   using Find = std::function<const Symbol*(const ParsedReference&)>;
 
-  /// Records the masks of the results of a layer's call.
-  void note(const ParsedLayer& layer, const std::vector<Symbol>& inputs, const std::vector<Symbol>& results);
+  /// Records the masks of the results of a layer's call. `has_named_mask`: see ParsedCall.
+  void note(const ParsedLayer& layer, bool has_named_mask, const std::vector<Symbol>& inputs,
+            const std::vector<Symbol>& results);
   /// Whether a result has a mask.
   bool has_mask(const Symbol& symbol) const { return carried(symbol) != 0; }
   /// Throws InputError if a mask that is passed to the call differs from the mask that the input carries. Also throws
-  /// it if the call would read the mask of an operation's result, because such a result has no mask in Keras.
+  /// it if the call would read the mask of an operation's result, because such a result has no mask in Keras, or that
+  /// of a Softmax with a named mask, which the result has in Keras alone.
   /// `operations`: see SeparatedMasks::operations; may be null.
   void check_call(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
                   const nlohmann::ordered_json* operations, const Find& find);
-  /// Throws InputError if an output of the model would have the mask of an operation's result.
+  /// Throws InputError if an output of the model would have such a mask.
   void check_output(const Symbol& output) const;
 
  private:
@@ -40,6 +42,7 @@ class CarriedMasks {
     std::vector<int> of{};
     int rank = 0;
     bool is_dropped = false;  ///< whether Keras drops the mask, because it comes from an operation
+    bool is_named = false;    ///< whether a Softmax is given the mask by name, which only Keras' result then has
   };
 
   struct Reading;  ///< state of reading a call's arguments

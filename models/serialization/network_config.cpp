@@ -190,8 +190,8 @@ Json layer_config(const LayerImpl& layer, const std::string& name) {
 
 /// A call of a layer or model. As in Keras, a single input is written as itself and several inputs as a list. The
 /// inputs of MultiHeadAttention (query, value, key, mask) are separate arguments, the initial states of a recurrent
-/// layer are the argument initial_state, the weights of CategoryEncoding's ids are count_weights, and the second input
-/// of Softmax is mask.
+/// layer are the argument initial_state, and the weights of CategoryEncoding's ids are count_weights. The mask of
+/// Softmax is its second argument, without a name: Keras would take a mask given by name for that of the result.
 Json node_config(const PartCall& call, const ModelPart& part, const References& references) {
   const std::string_view class_name = part.layer ? part.layer->impl().class_name() : std::string_view();
   Json tensors = Json::array();
@@ -215,12 +215,11 @@ Json node_config(const PartCall& call, const ModelPart& part, const References& 
     kwargs["initial_state"] = std::move(tensors);
     tensors = Json::array({std::move(sequences)});
   }
-  for (const auto& [name, argument] : {std::pair("CategoryEncoding", "count_weights"), std::pair("Softmax", "mask")}) {
-    if (class_name != name || tensors.size() == 1) continue;
-    kwargs[argument] = tensors[1];
+  if (class_name == "CategoryEncoding" && tensors.size() > 1) {
+    kwargs["count_weights"] = tensors[1];
     tensors.erase(1);
   }
-  if (attends)
+  if (attends || class_name == "Softmax")
     args = std::move(tensors);
   else
     args.push_back(tensors.size() == 1 ? tensors[0] : std::move(tensors));

@@ -242,8 +242,10 @@ ParsedCall read_call(const ParsedLayer& called, const Json& node) {
     if (is_attention(called.class_name)) take_flags_of_attention(arguments, call);
     const char* const further = argument_of_inputs(called.class_name);
     if (arguments.contains(further)) {
+      const std::size_t in_order = call.inputs.size();
       add_tensors(called, arguments[further], call.inputs);
       arguments.erase(further);
+      call.has_named_mask = called.class_name == "Softmax" && call.inputs.size() > in_order;
     }
     read_arguments(layer, arguments, call);
     return call;

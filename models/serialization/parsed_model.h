@@ -29,6 +29,7 @@ struct ParsedCall {
   std::optional<bool> training{};         ///< the argument `training`, if given
   bool use_causal_mask = false;           ///< see LayerCall::use_causal_mask
   bool return_attention_scores = false;   ///< whether an attention layer also returns its attention weights
+  bool has_named_mask = false;            ///< whether the second input is Softmax's argument `mask`, given by name
   /// The masks that the model's mask_operations compute, by the names of the call's arguments; null if there are none.
   std::shared_ptr<const nlohmann::ordered_json> masks{};
 };

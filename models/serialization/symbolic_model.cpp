@@ -63,6 +63,7 @@ struct Within {
   std::optional<bool> training{};              ///< the innermost `training` argument, if any
   bool use_causal_mask = false;                ///< the call's own argument
   bool return_attention_scores = false;        ///< the call's own argument
+  bool has_named_mask = false;                 ///< the call's own property
 };
 
 constexpr std::int64_t most_elements = std::numeric_limits<std::int32_t>::max();
@@ -334,7 +335,7 @@ std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Sy
   // Weights that nothing reads are left out, because a model inside another one computes all of its results.
   const bool one = is_attention(member.config->class_name) && !within.return_attention_scores;
   std::vector<Symbol> results = one ? std::vector{first} : results_of(first);
-  opening_.masks.note(*member.config, inputs, results);
+  opening_.masks.note(*member.config, within.has_named_mask, inputs, results);
   if (within.made) within.made->insert(within.made->end(), results.begin(), results.end());
   return results;
 }
@@ -408,6 +409,7 @@ ModelGraph::Results ModelGraph::run(const std::vector<Symbol>& inputs, const Wit
         if (call.training) inside.training = call.training;
         inside.use_causal_mask = call.use_causal_mask;
         inside.return_attention_scores = call.return_attention_scores;
+        inside.has_named_mask = call.has_named_mask;
         const std::vector<Symbol> given = find(call.inputs, results);
         check_masks(layer, call, given, results);
         done.push_back(call_member(*members_[i], given, inside));

@@ -207,11 +207,11 @@ def masked_operations():
     x = words * 1.7 + layers.Embedding(9, 8, mask_zero=True)(ids)
     x = layers.LayerNormalization()(x + layers.MultiHeadAttention(2, 3)(x, words))
     both = keras.ops.concatenate([words, -words], axis=-1)
-    weights = layers.Softmax()(scores, mask=kept > 3)
+    weights = layers.Softmax()(scores, kept > 3)
     sequence = keras.Input((None, 8))
     inner = keras.Model(sequence, layers.LSTM(3)(1 - sequence), name="inner")
     results = [layers.LSTM(4)(words * 1.7), layers.GlobalAveragePooling1D()(x), layers.GRU(3)(both), inner(words),
-               layers.Flatten()(layers.Softmax()(weights, kept))]
+               layers.Flatten()(layers.Softmax()(weights, mask=kept))]
     return keras.Model([ids, scores, kept], [layers.Dense(3)(layers.Concatenate()(results)), weights])
 
 
@@ -268,6 +268,11 @@ def another_mask():
     return keras.Model([ids, values], layers.LSTM(2, name="last")(layers.Embedding(9, 3, mask_zero=True)(ids), mask=mask))
 
 
+def mask_of_softmax():
+    scores, kept = keras.Input((5, 3)), keras.Input((5, 1))
+    return keras.Model([scores, kept], layers.Dense(2)(layers.Softmax()(scores, mask=kept)))
+
+
 def causal_along_two_axes():
     x = keras.Input((4, 3, 2))
     return keras.Model(x, layers.MultiHeadAttention(2, 3, name="last")(x, x, use_causal_mask=True))
@@ -301,6 +306,7 @@ THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "r
           **{f"{name}_by_keras": layers_interop.MODELS[name] for name in OF_LAYERS}}
 # Models that lockstep refuses, and what the error says.
 REFUSED = {"another_mask": (another_mask, "'last' is called with a mask that is not the mask of its input"),
+           "mask_of_softmax": (mask_of_softmax, "the model's output would have the mask that a Softmax is given by name"),
            "causal_along_two_axes": (causal_along_two_axes, "'last': MultiHeadAttention with use_causal_mask needs one attention axis, got 2")}
 ALL = [*OURS, *THEIRS, *REFUSED]
 # Keras itself does not find these layers, lists of axes, score modes and operations again in .h5 files.

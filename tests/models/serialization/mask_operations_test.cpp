@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <support/expect_error.h>
 
+#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/graph/network.h>
+#include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/serialization/symbolic_model.h>
 
 namespace lockstep {
@@ -87,15 +89,47 @@ TEST(MaskOperations, OfAnotherResultAreRefused) {
                model_from_config(model));
 }
 
-TEST(MaskOperations, OfSoftmaxAreInputs) {
+/// masked_model with a Softmax of the ids, of these arguments, and another layer, which is an output.
+Json softmax_model(const std::string& args, const std::string& kwargs, const Json& read) {
   Json model = masked_model(tensor("ids") + ", 0");
-  model["config"]["layers"].push_back(
-      entry("Softmax", "shares", any_layer, tensor("ids"), R"("mask": )" + tensor("not_equal")));
-  model["config"]["output_layers"] = {{"shares", 0, 0}, {"last", 0, 0}};
+  model["config"]["layers"].push_back(entry("Softmax", "shares", any_layer, args, kwargs));
+  model["config"]["layers"].push_back(read);
+  model["config"]["output_layers"] = {{read["name"], 0, 0}, {"last", 0, 0}};
+  return model;
+}
+
+TEST(MaskOperations, OfSoftmaxAreInputs) {
+  const Json dense = entry("Dense", "read", any_layer + R"(, "units": 2)", tensor("shares"));
+  Json model = softmax_model(tensor("ids") + ", " + tensor("not_equal"), "", dense);
+  model["config"]["output_layers"] = {{"shares", 0, 0}, {"read", 0, 0}, {"last", 0, 0}};
   const SymbolicModel opened = model_from_config(model);
   const Network network(opened.inputs, opened.outputs, 0);
   const Tensor ids = Tensor::from<float>({3, 3, 0, 0, 0}, {1, 5});
   EXPECT_THAT(network.run({ids}, Mode::inference).at(0).to_vector<float>(), testing::ElementsAre(0.5, 0.5, 0, 0, 0));
+  const Json saved = network_config(saved_keras_model(network, "masked"));
+  for (const Json& layer : saved["config"]["layers"]) {
+    if (layer["name"] != "shares") continue;
+    EXPECT_EQ(layer["inbound_nodes"][0]["args"].size(), 2U) << "a mask given by name would be that of the result";
+    EXPECT_EQ(layer["inbound_nodes"][0]["kwargs"], Json::object());
+  }
+}
+
+TEST(MaskOperations, OfSoftmaxByNameAreThoseOfItsResult) {
+  const auto open = [](const Json& read) {
+    return model_from_config(softmax_model(tensor("ids"), R"("mask": )" + tensor("not_equal"), read));
+  };
+  const std::string mask =
+      "the mask that a Softmax is given by name, which only in Keras is the mask of its result: give it in order, "
+      "Softmax()(x, mask), or use an operation, such as x * 1, on the result";
+  EXPECT_ERROR(InputError, "the model's output would have " + mask,
+               open(entry("Dense", "read", any_layer + R"(, "units": 2)", tensor("shares"))));
+  EXPECT_ERROR(InputError, "the model's output would have " + mask,
+               open(entry("Add", "read", any_layer, "[" + tensor("shares") + ", " + tensor("shares") + "]")));
+  EXPECT_ERROR(InputError, "layer 'read' would read " + mask,
+               open(entry("BatchNormalization", "read", any_layer, tensor("shares"))));
+  EXPECT_EQ(open(entry("Flatten", "read", any_layer, tensor("shares"))).layers.size(), 6U) << "nothing reads the mask";
+  EXPECT_EQ(open(entry("Multiply", "read", "", tensor("shares") + ", 1.0")).layers.size(), 6U)
+      << "an operation drops the mask";
 }
 
 /// Joins the results of Embedding, Masking and an input without a mask, as Keras 3.15 saves it; `masked`: the mask
