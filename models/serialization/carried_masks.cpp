@@ -44,7 +44,7 @@ Json option(const Json& layer, const char* key) { return layer.is_object() ? lay
 
 int CarriedMasks::make(Formula formula) {
   for (const int mask : formula.of) {
-    formula.is_dropped |= formulas_[mask].is_dropped;
+    formula.dropped_by.insert(formulas_[mask].dropped_by.begin(), formulas_[mask].dropped_by.end());
     formula.is_named |= formulas_[mask].is_named;
   }
   const auto [number, is_new] = numbers_.try_emplace({formula.name, formula.of}, static_cast<int>(formulas_.size()));
@@ -102,6 +102,13 @@ int CarriedMasks::carried(const Symbol& symbol) const {
   return found == carried_.end() ? 0 : found->second;
 }
 
+/// Whether Keras drops the mask that the symbol carries. Notes the operations that are to be kept for that.
+bool CarriedMasks::reads_dropped(const Symbol& symbol) {
+  const Operations& by = formulas_[carried(symbol)].dropped_by;
+  to_keep_.insert(by.begin(), by.end());
+  return !by.empty();
+}
+
 /// The mask of the result of a layer with several inputs, as Keras' layers compute it.
 int CarriedMasks::joined(const ParsedLayer& layer, const std::vector<Symbol>& inputs) {
   std::vector<int> masks;
@@ -134,7 +141,7 @@ void CarriedMasks::note(const ParsedLayer& layer, bool has_named_mask, const std
     mask = any(
         not_equal(inputs[0], option(*layer.values, "mask_value").is_null() ? Json(0) : (*layer.values)["mask_value"]));
   else if (layer.is_operation)
-    mask = has_mask ? make({.name = fmt::format("of operation {}", result.node().number), .is_dropped = true}) : 0;
+    mask = has_mask ? make({.name = fmt::format("of operation {}", result.node().number), .dropped_by = {&layer}}) : 0;
   else if (has_named_mask)
     mask = make(
         {.name = fmt::format("of call {}", result.node().number), .rank = result.shape().rank() + 1, .is_named = true});
@@ -206,37 +213,30 @@ int CarriedMasks::computed(const Json& operation, Reading& reading, int depth) {
 
 void CarriedMasks::check_call(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
                               const Json* operations, const Find& find) {
-  if (call.masks && operations != nullptr) {
-    Reading reading{.operations = *operations, .find = find};
-    for (const auto& [key, value] : call.masks->items()) {
-      const Json masks = value.is_array() ? value : Json::array({value});
-      const std::size_t first = input_of_argument(key);
-      for (std::size_t i = 0; i < masks.size(); ++i) {
-        const bool is_carried = first + i < inputs.size() && named(masks[i], reading, 0) == carried(inputs[first + i]);
-        require<InputError>(masks[i].is_null() || is_carried,
-                            "layer '{}' is called with a {} that is not the mask of its input; only that can be read: "
-                            "make the mask with Masking, or Embedding with mask_zero, before the layer",
-                            layer.name, key);
-      }
-    }
-  }
-  if (!reads_masks(layer.class_name) || (is_recurrent(layer.class_name) && inputs.size() > 1)) return;
-  for (const Symbol& input : inputs) {
+  const bool has_masks = call.masks && operations != nullptr;
+  const bool has_states = is_recurrent(layer.class_name) && inputs.size() > 1;
+  if (!has_masks && (!reads_masks(layer.class_name) || has_states)) return;
+  if (std::ranges::any_of(inputs, [&](const Symbol& input) { return reads_dropped(input); })) return;
+  for (const Symbol& input : inputs)
     require<InputError>(!formulas_[carried(input)].is_named, "layer '{}' would read {}", layer.name, named_mask);
-    require<InputError>(!formulas_[carried(input)].is_dropped,
-                        "layer '{}' would read the mask of an operation's result, such as x * 2, which has none in "
-                        "Keras: its model is called with and without a mask; use a layer, such as Rescaling, for the "
-                        "operation",
-                        layer.name);
+  if (!has_masks) return;
+  Reading reading{.operations = *operations, .find = find};
+  for (const auto& [key, value] : call.masks->items()) {
+    const Json masks = value.is_array() ? value : Json::array({value});
+    const std::size_t first = input_of_argument(key);
+    for (std::size_t i = 0; i < masks.size(); ++i) {
+      const bool is_carried = first + i < inputs.size() && named(masks[i], reading, 0) == carried(inputs[first + i]);
+      require<InputError>(masks[i].is_null() || is_carried,
+                          "layer '{}' is called with a {} that is not the mask of its input; only that can be read: "
+                          "make the mask with Masking, or Embedding with mask_zero, before the layer",
+                          layer.name, key);
+    }
   }
 }
 
-void CarriedMasks::check_output(const Symbol& output) const {
-  require<InputError>(!formulas_[carried(output)].is_named, "the model's output would have {}", named_mask);
-  require<InputError>(!formulas_[carried(output)].is_dropped,
-                      "the model's output would have the mask of an operation's result, such as x * 2, which has none "
-                      "in Keras: a model in it is called with and without a mask; use a layer, such as Rescaling, for "
-                      "the operation");
+void CarriedMasks::check_output(const Symbol& output) {
+  require<InputError>(reads_dropped(output) || !formulas_[carried(output)].is_named, "the model's output would have {}",
+                      named_mask);
 }
 
 }  // namespace lockstep

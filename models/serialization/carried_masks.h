@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,20 +21,22 @@ class CarriedMasks {
  public:
   /// Returns the symbol of a result; null if it does not exist yet.
   using Find = std::function<const Symbol*(const ParsedReference&)>;
+  using Operations = std::set<const ParsedLayer*>;  ///< operations of the file
 
   /// Records the masks of the results of a layer's call. `has_named_mask`: see ParsedCall.
   void note(const ParsedLayer& layer, bool has_named_mask, const std::vector<Symbol>& inputs,
             const std::vector<Symbol>& results);
-  /// Whether a result has a mask.
-  bool has_mask(const Symbol& symbol) const { return carried(symbol) != 0; }
   /// Throws InputError if a mask that is passed to the call differs from the mask that the input carries. Also throws
-  /// it if the call would read the mask of an operation's result, because such a result has no mask in Keras, or that
-  /// of a Softmax with a named mask, which the result has in Keras alone.
+  /// it if the call would read the mask of a Softmax with a named mask, which the result has in Keras alone. For a call
+  /// that would read the mask of an operation's result, it only extends to_keep().
   /// `operations`: see SeparatedMasks::operations; may be null.
   void check_call(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
                   const nlohmann::ordered_json* operations, const Find& find);
-  /// Throws InputError if an output of the model would have such a mask.
-  void check_output(const Symbol& output) const;
+  /// The same for an output of the model, which would have such a mask.
+  void check_output(const Symbol& output);
+  /// The operations that were loaded as layers, which pass masks on, though a call or an output would get the mask of
+  /// the result, which has none in Keras.
+  const Operations& to_keep() const { return to_keep_; }
 
  private:
   /// A mask as a function of other masks. Equal masks have the same number. The number 0 means that there is no mask.
@@ -41,7 +44,7 @@ class CarriedMasks {
     std::string name{};
     std::vector<int> of{};
     int rank = 0;
-    bool is_dropped = false;  ///< whether Keras drops the mask, because it comes from an operation
+    Operations dropped_by{};  ///< the operations from which it comes; Keras drops the mask there
     bool is_named = false;    ///< whether a Softmax is given the mask by name, which only Keras' result then has
   };
 
@@ -55,6 +58,7 @@ class CarriedMasks {
   int any(int mask);
   int ones_like(const Symbol& x) { return make({.name = "ones", .rank = x.shape().rank() + 1}); }
   int carried(const Symbol& symbol) const;
+  bool reads_dropped(const Symbol& symbol);
   int joined(const ParsedLayer& layer, const std::vector<Symbol>& inputs);
   int named(const nlohmann::ordered_json& value, Reading& reading, int depth);
   int computed(const nlohmann::ordered_json& operation, Reading& reading, int depth);
@@ -63,6 +67,7 @@ class CarriedMasks {
   std::vector<Formula> formulas_{{}};
   std::map<int, int> any_;
   std::map<std::uint64_t, int> carried_;  ///< number of the mask of a symbol, by Symbol::Node::number
+  Operations to_keep_;
 };
 
 }  // namespace lockstep

@@ -36,9 +36,9 @@ struct ParsedCall {
 
 /// An operation of keras.ops and its call, in the form of operation_layer().
 struct ParsedOperation {
-  std::string class_name;
-  std::shared_ptr<const nlohmann::ordered_json> options;
-  std::shared_ptr<const nlohmann::ordered_json> arguments;
+  std::string class_name;                                   ///< of keras.ops, e.g. "Add"
+  std::shared_ptr<const nlohmann::ordered_json> options;    ///< the operation's config
+  std::shared_ptr<const nlohmann::ordered_json> arguments;  ///< of the call
 };
 
 /// A layer of a model. An operation that Keras records for a formula such as x + 3 becomes the layer Rescaling. An
@@ -54,8 +54,8 @@ struct ParsedLayer {
   /// Whether the layer is an operation of keras.ops, which also broadcasts over the batch axis; other layers broadcast
   /// only within each example.
   bool is_operation = false;
-  /// Empty unless it is one of operation_names(). It is loaded as an operation_layer() if is_layer is false or if an
-  /// input has a mask, which the layer would pass on and Keras' operation drops.
+  /// Empty unless it is one of operation_names(). It is loaded as an operation_layer() if is_layer is false or if the
+  /// layer would pass on a mask that is then read, which Keras' operation drops.
   std::optional<ParsedOperation> operation{};
   bool is_layer = true;  ///< whether the layer `class_name` with the options `values` computes the same
 };

@@ -40,6 +40,7 @@ struct Member {
 
 /// State shared by all models of a file.
 struct Opening {
+  const CarriedMasks::Operations& kept;                      ///< operations that are not loaded as layers
   UniqueNames names{};                                       ///< names of the network's layers
   std::map<std::int64_t, std::shared_ptr<Member>> shared{};  ///< layers that several entries of the file refer to
   std::vector<std::shared_ptr<Member>> layers{};             ///< in the file's order, without models
@@ -189,10 +190,10 @@ std::shared_ptr<Member> ModelGraph::member_of(const ParsedLayer& layer, const st
 }
 
 /// The layer that a file's entry describes. `input_rank`: the rank of its first input, including the batch axis.
-/// `is_masked`: whether an input has a mask.
-Layer layer_of(const Member& member, int input_rank, bool is_masked) {
+/// `is_kept`: whether it is not to be loaded as a layer if it is an operation.
+Layer layer_of(const Member& member, int input_rank, bool is_kept) {
   if (const std::optional<ParsedOperation>& operation = member.config->operation;
-      operation && (is_masked || !member.config->is_layer)) {
+      operation && (is_kept || !member.config->is_layer)) {
     Json options = *operation->options;
     options.erase("name");
     return operation_layer(operation->class_name, options, *operation->arguments, 0, member.name);
@@ -255,12 +256,9 @@ std::vector<Symbol> ModelGraph::make_inputs() const {
 
 /// `of_one`: whether each batch has one example.
 Symbol call_layer(Member& member, const std::vector<Symbol>& inputs, bool use_causal_mask, bool of_one,
-                  const CarriedMasks& masks) {
+                  const CarriedMasks::Operations& kept) {
   require<InputError>(!inputs.empty(), "a call of layer '{}' has no inputs", member.name);
-  if (!member.layer) {
-    const bool is_masked = std::ranges::any_of(inputs, [&](const Symbol& input) { return masks.has_mask(input); });
-    member.layer = layer_of(member, inputs.front().shape().rank() + 1, is_masked);
-  }
+  if (!member.layer) member.layer = layer_of(member, inputs.front().shape().rank() + 1, kept.contains(member.config));
   for (const Symbol& input : inputs)
     require<InputError>(
         !member.config->is_operation || operation_form(member.layer->impl()).args != nullptr || of_one ||
@@ -327,7 +325,7 @@ std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Sy
   }
   const bool is_causal = within.use_causal_mask;
   const Symbol first =
-      edited(call_layer(member, inputs, is_causal, has_batches_of_one(), opening_.masks), [&](Symbol::Node& node) {
+      edited(call_layer(member, inputs, is_causal, has_batches_of_one(), opening_.kept), [&](Symbol::Node& node) {
         node.part_of = within.part_of;
         node.use_causal_mask = within.use_causal_mask;
         if (within.training) node.mode = mode_of(*within.training);
@@ -442,11 +440,11 @@ bool ModelGraph::has_unknown_sizes() const {
 std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs, const Within& within) const {
   require<InputError>(inputs.size() == config_.inputs.size(), "model '{}' has {} inputs, it is called on {}",
                       config_.name, config_.inputs.size(), inputs.size());
-  const Results results = run(inputs, within);  // first, since operations depend on whether an input has a mask
   if (within.part_of && nested_->calls.empty() && has_unknown_sizes()) {
     const std::vector<Symbol> any = make_inputs();
     describe(any, run(any, {.part_of = within.part_of}));
   }
+  const Results results = run(inputs, within);
   if (nested_->calls.empty()) describe(inputs, results);
   return find(config_.outputs, results);
 }
@@ -460,11 +458,7 @@ std::vector<SavedLayer> made_layers(const Opening& opening) {
   return layers;
 }
 
-SymbolicModel open_model(const Json& model) {
-  const ParsedModel whole = parse_model_config(model);
-  ModelPlace place;
-  const ParsedModel& config = without_replicas(whole, place);
-  Opening opening;
+SymbolicModel open_parsed(const ParsedModel& config, const ModelPlace& place, Opening& opening) {
   for (const ParsedLayer& layer : config.layers)
     if (!layer.model) opening.names.take(layer.name);
   const ModelGraph graph(opening, config, place);
@@ -473,6 +467,23 @@ SymbolicModel open_model(const Json& model) {
   for (const Symbol& output : result.outputs) opening.masks.check_output(output);
   result.layers = made_layers(opening);
   return result;
+}
+
+SymbolicModel open_model(const Json& model) {
+  const ParsedModel whole = parse_model_config(model);
+  ModelPlace place;
+  const ParsedModel& config = without_replicas(whole, place);
+  CarriedMasks::Operations kept;
+  while (true) {
+    Opening opening{.kept = kept};
+    SymbolicModel result = open_parsed(config, place, opening);
+    if (opening.masks.to_keep().empty()) return result;
+    for (const ParsedLayer* const operation : opening.masks.to_keep())
+      require<InputError>(kept.insert(operation).second,
+                          "operation '{}' of class {} has a result without a mask in Keras, which a layer or an output "
+                          "would get here: make another operation for each call",
+                          operation->name, operation->class_name);
+  }
 }
 
 }  // namespace

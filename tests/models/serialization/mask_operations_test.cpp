@@ -201,17 +201,6 @@ Json dropped_model(const Json& layer) {
   return model;
 }
 
-TEST(MaskOperations, OperationsOnMaskedResultsHaveNoMask) {
-  const SymbolicModel model =
-      model_from_config(dropped_model(entry("GRU", "last", any_layer + R"(, "units": 2)", tensor("scaled"))));
-  EXPECT_EQ(model.layers.at(1).layer.impl().class_name(), "Multiply") << "not Rescaling, which would pass the mask on";
-  const Network network(model.inputs, model.outputs, 0);
-  const auto result_of = [&](const std::vector<std::int64_t>& ids) {
-    return network(Tensor::from(ids, {1, 5}), Mode::inference).to_vector<float>();
-  };
-  EXPECT_NE(result_of({4, 7, 0, 0, 0}), result_of({0, 4, 0, 7, 0})) << "no step is skipped";
-}
-
 /// A model of x * 2 -> `last` that is called on the results of an Input and, after that, of Embedding with mask_zero.
 Json shared_model(const Json& last) {
   const auto input = [](const std::string& name, const std::string& shape) {
@@ -234,14 +223,47 @@ Json shared_model(const Json& last) {
                   {{"inner", 1, 0}, {"inner", 2, 0}});
 }
 
-TEST(MaskOperations, OperationsOnResultsWithAndWithoutMasksAreRefused) {
+/// The class of the layer that an operation of such a model becomes.
+std::string class_of_scaled(const Json& model) {
+  return std::string(model_from_config(model).layers.at(1).layer.impl().class_name());
+}
+
+TEST(MaskOperations, OperationsOnMaskedResultsHaveNoMask) {
+  const Json gru = dropped_model(entry("GRU", "last", any_layer + R"(, "units": 2)", tensor("scaled")));
+  EXPECT_EQ(class_of_scaled(gru), "Multiply") << "not Rescaling, which would pass the mask on";
+  const SymbolicModel model = model_from_config(gru);
+  const Network network(model.inputs, model.outputs, 0);
+  const auto result_of = [&](const std::vector<std::int64_t>& ids) {
+    return network(Tensor::from(ids, {1, 5}), Mode::inference).to_vector<float>();
+  };
+  EXPECT_NE(result_of({4, 7, 0, 0, 0}), result_of({0, 4, 0, 7, 0})) << "no step is skipped";
+  for (const Json& masked : {entry("BatchNormalization", "last", any_layer, tensor("scaled")),
+                             entry("Dense", "last", any_layer + R"(, "units": 2)", tensor("scaled"))})
+    EXPECT_EQ(class_of_scaled(dropped_model(masked)), "Multiply") << masked["class_name"];
+}
+
+TEST(MaskOperations, OperationsBecomeLayersWhereNothingReadsTheMask) {
+  const Json flat = entry("Flatten", "last", any_layer, tensor("scaled"));
+  EXPECT_EQ(class_of_scaled(dropped_model(flat)), "Rescaling");
+  EXPECT_EQ(class_of_scaled(shared_model(flat)), "Rescaling");
+}
+
+TEST(MaskOperations, OperationsOnResultsWithAndWithoutMasksHaveNoMask) {
+  for (const char* class_name : {"GRU", "Dense"}) {
+    const Json last = entry(class_name, "last", any_layer + R"(, "units": 2)", tensor("scaled"));
+    EXPECT_EQ(class_of_scaled(shared_model(last)), "Multiply") << class_name;
+  }
+}
+
+TEST(MaskOperations, OperationsOfSeveralCallsOnMaskedResultsAreRefused) {
+  Json model = dropped_model(entry("GRU", "last", any_layer + R"(, "units": 2)", tensor("scaled")));
+  Json& operation = model["config"]["layers"][2];
+  operation["inbound_nodes"][0]["args"] = Json::parse("[" + tensor("words") + ", " + tensor("words") + "]");
+  operation["inbound_nodes"].push_back(operation["inbound_nodes"][0]);
   EXPECT_ERROR(InputError,
-               "layer 'last' would read the mask of an operation's result, such as x * 2, which has none in Keras: its "
-               "model is called with and without a mask; use a layer, such as Rescaling, for the operation",
-               model_from_config(shared_model(entry("GRU", "last", any_layer + R"(, "units": 2)", tensor("scaled")))));
-  EXPECT_ERROR(
-      InputError, "the model's output would have the mask of an operation's result",
-      model_from_config(shared_model(entry("Dense", "last", any_layer + R"(, "units": 2)", tensor("scaled")))));
+               "operation 'scaled' of class Multiply has a result without a mask in Keras, which a layer or an output "
+               "would get here: make another operation for each call",
+               model_from_config(model));
 }
 
 TEST(MaskOperations, AreRefusedWhereInitialStatesAreGiven) {
