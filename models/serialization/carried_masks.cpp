@@ -214,8 +214,8 @@ int CarriedMasks::computed(const Json& operation, Reading& reading, int depth) {
 void CarriedMasks::check_call(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
                               const Json* operations, const Find& find) {
   const bool has_masks = call.masks && operations != nullptr;
-  const bool has_states = is_recurrent(layer.class_name) && inputs.size() > 1;
-  if (!has_masks && (!reads_masks(layer.class_name) || has_states)) return;
+  const bool has_own = inputs.size() > 1 && (is_recurrent(layer.class_name) || layer.class_name == "Softmax");
+  if (!has_masks && (layer.is_operation || !reads_masks(layer.class_name) || has_own)) return;
   if (std::ranges::any_of(inputs, [&](const Symbol& input) { return reads_dropped(input); })) return;
   for (const Symbol& input : inputs)
     require<InputError>(!formulas_[carried(input)].is_named, "layer '{}' would read {}", layer.name, named_mask);

@@ -248,6 +248,20 @@ TEST(MaskOperations, OperationsBecomeLayersWhereNothingReadsTheMask) {
   EXPECT_EQ(class_of_scaled(shared_model(flat)), "Rescaling");
 }
 
+TEST(MaskOperations, SoftmaxReadsOnlyTheMaskThatItIsGivenAndAsOperationNone) {
+  const Json model = dropped_model(entry("Flatten", "last", any_layer, tensor("shares")));
+  const auto class_before = [&](const std::string& args, const std::string& kwargs,
+                                const std::string& options = any_layer) {
+    Json with_softmax = model;
+    with_softmax["config"]["layers"].push_back(entry("Softmax", "shares", options, args, kwargs));
+    return class_of_scaled(with_softmax);
+  };
+  EXPECT_EQ(class_before(tensor("scaled") + ", " + tensor("words"), ""), "Rescaling");
+  EXPECT_EQ(class_before(tensor("scaled"), R"("mask": )" + tensor("words")), "Rescaling");
+  EXPECT_EQ(class_before(tensor("scaled"), "", R"("axis": -1)"), "Rescaling");
+  EXPECT_EQ(class_before(tensor("scaled"), ""), "Multiply");
+}
+
 TEST(MaskOperations, OperationsOnResultsWithAndWithoutMasksHaveNoMask) {
   for (const char* class_name : {"GRU", "Dense"}) {
     const Json last = entry(class_name, "last", any_layer + R"(, "units": 2)", tensor("scaled"));
