@@ -231,13 +231,10 @@ Results one_hot_of(const Call& call) {
 }
 
 Results padded(const Call& call) {
-  const std::vector<std::pair<const char*, PadMode>> modes{{"constant", PadMode::constant},
-                                                           {"reflect", PadMode::reflect},
-                                                           {"symmetric", PadMode::symmetric},
-                                                           {"edge", PadMode::edge}};
-  const Json& given = call.value("mode");
-  const auto mode = std::ranges::find_if(modes, [&](const auto& known) { return given == known.first; });
-  if (!given.is_null() && mode == modes.end()) call.refuse("has the modes constant, reflect, symmetric and edge");
+  const auto mode = call.choice<PadMode>("mode", {{"constant", PadMode::constant},
+                                                  {"reflect", PadMode::reflect},
+                                                  {"symmetric", PadMode::symmetric},
+                                                  {"edge", PadMode::edge}});
   const Json& pairs = call.value("pad_width");
   if (!pairs.is_array() || pairs.empty() || !pairs[0].is_array())
     call.refuse("needs a pad_width with a pair for each axis, such as [[0, 0], [1, 1]]");
@@ -248,8 +245,7 @@ Results padded(const Call& call) {
   if (widths.empty() || widths[0].before != 0 || widths[0].after != 0)
     call.refuse("cannot add examples to a batch: the first pair of its pad_width must be [0, 0]");
   const Json& value = call.argument(1);
-  return {pad(call.operand(0), widths, given.is_null() ? PadMode::constant : mode->second,
-              value.is_null() ? 0 : value.get<double>())};
+  return {pad(call.operand(0), widths, mode, value.is_null() ? 0 : value.get<double>())};
 }
 
 Results tiled(const Call& call) {

@@ -1,7 +1,4 @@
 #include <algorithm>
-#include <array>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include <lockstep/kernels/array/array.h>
@@ -20,18 +17,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Call = OperationCall;
 using Results = std::vector<Tensor>;
-
-/// The value of an option that has these names.
-template <class Value, std::size_t count>
-Value named_value(const Call& call, const char* key, const std::array<std::pair<const char*, Value>, count>& names) {
-  const Json& given = call.value(key);
-  if (given.is_null()) return names[0].second;
-  const auto found = std::ranges::find_if(names, [&](const auto& known) { return given == known.first; });
-  if (found != names.end()) return found->second;
-  std::string all;
-  for (const auto& [name, value] : names) all += std::string(all.empty() ? "" : ", ") + name;
-  call.refuse("has a " + std::string(key) + " of " + given.dump() + "; supported are " + all);
-}
 
 void check_channels_last(const Call& call) {
   if (call.value("data_format") == "channels_first") call.refuse("takes images with their channels last");
@@ -60,7 +45,7 @@ Size2d window_size(const Call& call, const char* key, Size2d otherwise = 1) {
 }
 
 Padding window_padding(const Call& call) {
-  return named_value(call, "padding", std::array{std::pair("valid", Padding::valid), std::pair("same", Padding::same)});
+  return call.choice<Padding>("padding", {{"valid", Padding::valid}, {"same", Padding::same}});
 }
 
 /// A constant kernel; that of sequences becomes one of images of one row.
@@ -112,12 +97,12 @@ void check_images(const Call& call) {
 
 Results resized(const Call& call) {
   check_images(call);
-  const auto interpolation = named_value(
-      call, "interpolation",
-      std::array{std::pair("bilinear", Interpolation::bilinear), std::pair("nearest", Interpolation::nearest),
-                 std::pair("bicubic", Interpolation::bicubic), std::pair("lanczos3", Interpolation::lanczos3),
-                 std::pair("lanczos5", Interpolation::lanczos5)});
-  named_value(call, "fill_mode", std::array{std::pair("constant", FillMode::constant)});
+  const auto interpolation = call.choice<Interpolation>("interpolation", {{"bilinear", Interpolation::bilinear},
+                                                                          {"nearest", Interpolation::nearest},
+                                                                          {"bicubic", Interpolation::bicubic},
+                                                                          {"lanczos3", Interpolation::lanczos3},
+                                                                          {"lanczos5", Interpolation::lanczos5}});
+  call.choice<FillMode>("fill_mode", {{"constant", FillMode::constant}});
   return {resize(call.x[0], window_size(call, "size", 0),
                  {.interpolation = interpolation,
                   .antialias = call.flag("antialias"),
@@ -129,13 +114,12 @@ Results resized(const Call& call) {
 /// By a transform for each image, or by a constant one for all.
 Results transformed(const Call& call) {
   check_images(call);
-  const auto interpolation = named_value(
-      call, "interpolation",
-      std::array{std::pair("bilinear", Interpolation::bilinear), std::pair("nearest", Interpolation::nearest)});
-  const auto fill_mode =
-      named_value(call, "fill_mode",
-                  std::array{std::pair("constant", FillMode::constant), std::pair("nearest", FillMode::nearest),
-                             std::pair("reflect", FillMode::reflect), std::pair("wrap", FillMode::wrap)});
+  const auto interpolation = call.choice<Interpolation>(
+      "interpolation", {{"bilinear", Interpolation::bilinear}, {"nearest", Interpolation::nearest}});
+  const auto fill_mode = call.choice<FillMode>("fill_mode", {{"constant", FillMode::constant},
+                                                             {"nearest", FillMode::nearest},
+                                                             {"reflect", FillMode::reflect},
+                                                             {"wrap", FillMode::wrap}});
   Tensor transforms = cast(call.operand(1), DType::f32);
   if (!call.is_input(1)) {
     if (transforms.shape() != Shape{8}) call.refuse("takes 8 numbers as the transform of all images");

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -55,6 +59,13 @@ class OperationCall {
   ///@}
   /// A dtype, by Keras' name; `otherwise` if it is left out.
   DType dtype(const char* key, DType otherwise) const;
+  /// One of several values, by name; the first one if the option is left out. Throws InvalidArgument for other names.
+  template <class T>
+  T choice(const char* key, std::initializer_list<std::pair<std::string_view, T>> choices) const {
+    std::vector<std::string_view> names;
+    for (const auto& [name, value] : choices) names.push_back(name);
+    return std::data(choices)[chosen(key, names)].second;
+  }
   /// The option's value, of any type; null if it is left out.
   const nlohmann::ordered_json& value(const char* key) const;
   /// Argument i of the call: an input or a constant (a tensor, a number, a bool or nested lists of numbers and bools).
@@ -78,6 +89,7 @@ class OperationCall {
  private:
   int own_axis(const char* key, std::int64_t axis, int rank) const;
   std::vector<int> own_axes(const char* key, bool inserted) const;
+  std::size_t chosen(const char* key, std::span<const std::string_view> names) const;
 
   std::string_view name_;
   const nlohmann::ordered_json& options_;
