@@ -56,9 +56,9 @@ class OptionVisitor {
   void one_or_more(const char* key, std::vector<std::int64_t>& value);
   void one_or_more(const char* key, std::vector<double>& value);
   ///@}
-  /// One of several values, written by name. Precondition: `choices` contains `value`.
-  template <class T>
-  void choice(const char* key, T& value, std::initializer_list<std::pair<std::string_view, T>> choices);
+  /// One of several values, written by name. `choices`: pairs of a name and a value. Precondition: one has `value`.
+  template <class T, class Choices = std::initializer_list<std::pair<std::string_view, T>>>
+  void choice(const char* key, T& value, const Choices& choices);
 
   ///@{
   /// An option for which lockstep supports only this value; reading throws InputError for another value.
@@ -122,8 +122,8 @@ class OptionVisitor {
   std::set<std::string> read_;
 };
 
-template <class T>
-void OptionVisitor::choice(const char* key, T& value, std::initializer_list<std::pair<std::string_view, T>> choices) {
+template <class T, class Choices>
+void OptionVisitor::choice(const char* key, T& value, const Choices& choices) {
   std::vector<std::string_view> names;
   std::size_t own = 0;
   for (const auto& [name, choice] : choices) {

@@ -231,10 +231,11 @@ Results one_hot_of(const Call& call) {
 }
 
 Results padded(const Call& call) {
-  const auto mode = call.choice<PadMode>("mode", {{"constant", PadMode::constant},
-                                                  {"reflect", PadMode::reflect},
-                                                  {"symmetric", PadMode::symmetric},
-                                                  {"edge", PadMode::edge}});
+  const PadMode mode = call.choice("mode", PadMode::constant,
+                                   {{"constant", PadMode::constant},
+                                    {"reflect", PadMode::reflect},
+                                    {"symmetric", PadMode::symmetric},
+                                    {"edge", PadMode::edge}});
   const Json& pairs = call.value("pad_width");
   if (!pairs.is_array() || pairs.empty() || !pairs[0].is_array())
     call.refuse("needs a pad_width with a pair for each axis, such as [[0, 0], [1, 1]]");

@@ -10,6 +10,7 @@
 #include <lockstep/kernels/pooling/pool2d.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/operation_call.h>
+#include <lockstep/models/layers/option_names.h>
 
 namespace lockstep {
 namespace {
@@ -44,9 +45,7 @@ Size2d window_size(const Call& call, const char* key, Size2d otherwise = 1) {
   return axes == 1 ? Size2d(1, sizes[0]) : Size2d(sizes.front(), sizes.back());
 }
 
-Padding window_padding(const Call& call) {
-  return call.choice<Padding>("padding", {{"valid", Padding::valid}, {"same", Padding::same}});
-}
+Padding window_padding(const Call& call) { return call.choice("padding", Padding::valid, padding_names); }
 
 /// A constant kernel; that of sequences becomes one of images of one row.
 Tensor kernel_at(const Call& call, std::size_t argument) {
@@ -95,16 +94,16 @@ void check_images(const Call& call) {
   if (!call.is_input(0) || call.x[0].rank() != 4) call.refuse("takes images (batch, height, width, channels)");
 }
 
+Interpolation interpolation_of(const Call& call) {
+  return call.choice("interpolation", Interpolation::bilinear, interpolation_names);
+}
+
 Results resized(const Call& call) {
   check_images(call);
-  const auto interpolation = call.choice<Interpolation>("interpolation", {{"bilinear", Interpolation::bilinear},
-                                                                          {"nearest", Interpolation::nearest},
-                                                                          {"bicubic", Interpolation::bicubic},
-                                                                          {"lanczos3", Interpolation::lanczos3},
-                                                                          {"lanczos5", Interpolation::lanczos5}});
-  call.choice<FillMode>("fill_mode", {{"constant", FillMode::constant}});
+  if (call.choice("fill_mode", FillMode::constant, fill_mode_names) != FillMode::constant)
+    call.refuse("needs the fill_mode constant");
   return {resize(call.x[0], window_size(call, "size", 0),
-                 {.interpolation = interpolation,
+                 {.interpolation = interpolation_of(call),
                   .antialias = call.flag("antialias"),
                   .crop_to_aspect_ratio = call.flag("crop_to_aspect_ratio"),
                   .pad_to_aspect_ratio = call.flag("pad_to_aspect_ratio"),
@@ -114,20 +113,15 @@ Results resized(const Call& call) {
 /// By a transform for each image, or by a constant one for all.
 Results transformed(const Call& call) {
   check_images(call);
-  const auto interpolation = call.choice<Interpolation>(
-      "interpolation", {{"bilinear", Interpolation::bilinear}, {"nearest", Interpolation::nearest}});
-  const auto fill_mode = call.choice<FillMode>("fill_mode", {{"constant", FillMode::constant},
-                                                             {"nearest", FillMode::nearest},
-                                                             {"reflect", FillMode::reflect},
-                                                             {"wrap", FillMode::wrap}});
   Tensor transforms = cast(call.operand(1), DType::f32);
   if (!call.is_input(1)) {
     if (transforms.shape() != Shape{8}) call.refuse("takes 8 numbers as the transform of all images");
     transforms = broadcast_to(expand_dims(transforms, 0), {call.x[0].dim(0), 8});
   }
-  return {affine_transform(
-      call.x[0], transforms,
-      {.interpolation = interpolation, .fill_mode = fill_mode, .fill_value = call.number("fill_value", 0)})};
+  return {affine_transform(call.x[0], transforms,
+                           {.interpolation = interpolation_of(call),
+                            .fill_mode = call.choice("fill_mode", FillMode::constant, fill_mode_names),
+                            .fill_value = call.number("fill_value", 0)})};
 }
 
 constexpr OperationRow image_rows[] = {

@@ -14,6 +14,7 @@
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/models/layers/layer_registry.h>
 #include <lockstep/models/layers/naming.h>
+#include <lockstep/models/layers/option_names.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
@@ -183,18 +184,9 @@ void LayerConfig::noise_shape(const char* key, std::vector<std::int64_t>& value)
   for (const Json& size : *found) value.push_back(size.is_null() ? -1 : size.get<std::int64_t>());
 }
 
-void LayerConfig::option(const char* key, Padding& value) {
-  choice(key, value, {{"valid", Padding::valid}, {"same", Padding::same}});
-}
+void LayerConfig::option(const char* key, Padding& value) { choice(key, value, padding_names); }
 
-void LayerConfig::option(const char* key, Interpolation& value) {
-  choice(key, value,
-         {{"nearest", Interpolation::nearest},
-          {"bilinear", Interpolation::bilinear},
-          {"bicubic", Interpolation::bicubic},
-          {"lanczos3", Interpolation::lanczos3},
-          {"lanczos5", Interpolation::lanczos5}});
-}
+void LayerConfig::option(const char* key, Interpolation& value) { choice(key, value, interpolation_names); }
 
 void LayerConfig::option(const char* key, Activation& value) {
   const Json config = activation_config(value);

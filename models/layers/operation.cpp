@@ -251,12 +251,10 @@ double OperationCall::number(const char* key, double otherwise) const {
 
 std::size_t OperationCall::chosen(const char* key, std::span<const std::string_view> names) const {
   const Json& found = value(key);
-  if (found.is_null()) return 0;
   const auto known = std::ranges::find_if(names, [&](std::string_view name) { return found == name; });
   if (known != names.end()) return static_cast<std::size_t>(known - names.begin());
-  const bool one = names.size() == 1;
-  refuse(fmt::format("has the {}{} {}{}{}, not {}", key, one ? "" : "s", fmt::join(names.first(names.size() - 1), ", "),
-                     one ? "" : " and ", names.back(), found.dump()));
+  refuse(fmt::format("has the {}s {} and {}, not {}", key, fmt::join(names.first(names.size() - 1), ", "), names.back(),
+                     found.dump()));
 }
 
 template <class T>

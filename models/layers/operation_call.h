@@ -59,12 +59,13 @@ class OperationCall {
   ///@}
   /// A dtype, by Keras' name; `otherwise` if it is left out.
   DType dtype(const char* key, DType otherwise) const;
-  /// One of several values, by name; the first one if the option is left out. Throws InvalidArgument for other names.
-  template <class T>
-  T choice(const char* key, std::initializer_list<std::pair<std::string_view, T>> choices) const {
+  /// One of several values, by name; `otherwise` if the option is left out. `choices`: pairs of a name and a value.
+  /// Throws InvalidArgument for other names.
+  template <class T, class Choices = std::initializer_list<std::pair<std::string_view, T>>>
+  T choice(const char* key, T otherwise, const Choices& choices) const {
     std::vector<std::string_view> names;
     for (const auto& [name, value] : choices) names.push_back(name);
-    return std::data(choices)[chosen(key, names)].second;
+    return value(key).is_null() ? otherwise : std::data(choices)[chosen(key, names)].second;
   }
   /// The option's value, of any type; null if it is left out.
   const nlohmann::ordered_json& value(const char* key) const;

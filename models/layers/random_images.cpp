@@ -20,6 +20,7 @@
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/layer_of.h>
+#include <lockstep/models/layers/option_names.h>
 #include <lockstep/models/layers/random_draws.h>
 
 namespace lockstep {
@@ -51,11 +52,7 @@ void list_range(LayerConfig& config, const char* key, std::optional<RandomRange>
 
 template <class Options>
 void list_sampling(LayerConfig& config, Options& options) {
-  config.choice("fill_mode", options.fill_mode,
-                {{"constant", FillMode::constant},
-                 {"nearest", FillMode::nearest},
-                 {"reflect", FillMode::reflect},
-                 {"wrap", FillMode::wrap}});
+  config.choice("fill_mode", options.fill_mode, fill_mode_names);
   config.option("interpolation", options.interpolation);
   config.passed_over("seed");
   config.option("fill_value", options.fill_value);

@@ -143,6 +143,22 @@ TEST(Operation, SeparableConvRefusesPointwiseKernelsOfSeveralPixels) {
                            fmt::format(R"([{{"tensor": 0}}, [[[[1.0]]]], {}])", kernel)));
 }
 
+TEST(Operation, RefusesValuesThatItsOptionsLack) {
+  const Symbol x = Input({3, 4, 1});
+  EXPECT_ERROR(InvalidArgument, "operation MaxPool has the paddings valid and same, not \"causal\"",
+               operation("MaxPool", {x}, R"({"pool_size": 2, "padding": "causal"})"));
+  EXPECT_ERROR(InvalidArgument,
+               "operation Resize has the interpolations nearest, bilinear, bicubic, lanczos3 and lanczos5, not 1",
+               operation("Resize", {x}, R"({"size": 2, "interpolation": 1})"));
+  EXPECT_ERROR(InvalidArgument, "operation Resize needs the fill_mode constant",
+               operation("Resize", {x}, R"({"size": 2, "fill_mode": "reflect"})"));
+  const char* const args = R"([{"tensor": 0}, [1, 0, 0, 0, 1, 0, 0, 0]])";
+  EXPECT_ERROR(InvalidArgument, "operation AffineTransform has the fill_modes constant, nearest, reflect and wrap",
+               operation("AffineTransform", {x}, R"({"fill_mode": "mirror"})", args));
+  EXPECT_ERROR(InvalidArgument, "affine_transform interpolates by nearest or bilinear",
+               operation("AffineTransform", {x}, R"({"interpolation": "bicubic"})", args));
+}
+
 std::string test_name(const testing::TestParamInfo<std::size_t>& info) {
   std::string name = operation_cases()[info.param].name;
   std::ranges::replace(name, ' ', '_');

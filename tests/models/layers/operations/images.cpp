@@ -110,7 +110,7 @@ Cases of_windows_and_positions() {
           return reshape(slice(mixed(), 1, 0, 2), {2, 8});
         }},
        [](const Tensors& x) { return Tensors{affine_transform(x[0], x[1])}; },
-       R"({"interpolation": "bilinear", "fill_mode": "constant", "fill_value": 0})"}};
+       R"({"fill_value": 0})"}};
 }
 
 }  // namespace
