@@ -187,6 +187,17 @@ class Trained(Case):
         self.assertEqual(by_workers["accuracy"], expected["accuracy"])
         self.assertEqual(list(self.said_by(done.stderr)), [0])
 
+    def test_predict_reads_data_only_after_the_chief_has_checked_the_output(self):
+        output = self.path / "none" / "p.csv"
+        done = self.run_workers(each(*([PROGRAM, "predict", "--strategy", "multi-worker", "--model", self.model, "--data",
+                                        data, "--output", output] for data in ("synthetic:32", "csv:none.csv")),
+                                     options=PATIENT))
+        self.assertNotEqual(done.returncode, 0)
+        said = self.said_by(done.stderr)
+        reason = f"--output {output}: the folder {output.parent} does not exist"
+        self.assertIn(f"lockstep: {reason}", said[0])
+        self.assertRegex("".join(said[1]), f"worker 0 \\(host .*\\) failed: {re.escape(reason)}")
+
     def test_predict_gives_every_example_in_the_order_of_the_data(self):
         tables = {}
         for workers in (None, 2, 3):

@@ -33,7 +33,9 @@ std::string device_text(const std::vector<LogicalDevice>& devices) {
 }
 
 void on_chief(const Strategy& strategy, const std::function<void()>& check) {
-  if (strategy.is_chief()) notify_on_failure(strategy.state()->cluster(), check);
+  Cluster* const workers = strategy.state()->cluster();
+  if (strategy.is_chief()) notify_on_failure(workers, check);
+  if (workers) workers->all_gather("the chief's check", "");
 }
 
 Strategy ReplicaOptions::make_strategy() const {

@@ -21,7 +21,8 @@ struct DeviceOptions {
 /// E.g. "CPU:0 (1 core), CPU:1 (1 core)".
 std::string device_text(const std::vector<LogicalDevice>& devices);
 
-/// Calls `check` on the chief, the only worker that writes outputs, and notifies the others if it throws.
+/// Calls `check` on the chief, the only worker that writes outputs. If it throws, the other workers throw WorkerFailed,
+/// with its message. A collective.
 void on_chief(const Strategy& strategy, const std::function<void()>& check);
 
 /// Options that the commands with replicas share: devices, strategy, collectives.
