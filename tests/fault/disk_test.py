@@ -110,6 +110,32 @@ class Outputs(DiskCase):
             with self.subTest(option):
                 self.assertNotIn("Epoch", self.expect_refused(option, self.disk / name))
 
+    def test_a_complete_run_on_a_read_only_disk(self):
+        run = self.disk / "run"
+
+        def train(*more):
+            return subprocess.run(
+                [os.environ["LOCKSTEP"], "train", "--model", "small-cnn", "--data", "synthetic:8", "--batch-size", "4",
+                 "--replicas", "2", "--checkpoint", run, *more], capture_output=True, text=True, timeout=200)
+
+        first = train("--epochs", "1")
+        self.assertEqual(first.returncode, 0, first.stderr)
+        self.assertIn(f"wrote {run}: ", first.stderr)
+        self.set_read_only(True)
+        before = contents(self.disk)
+        saved = self.path / "again.weights.h5"
+        again = train("--epochs", "1", "--resume", "--save", saved)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn(f"--resume: the run in {run} is complete after 1 epochs", again.stderr)
+        self.assertNotIn(f"wrote {run}", again.stderr)
+        self.assertEqual(saved.read_bytes(), (run / "last.weights.h5").read_bytes())
+        longer = train("--epochs", "2", "--resume")
+        self.assertEqual(longer.returncode, 2, longer.stderr)
+        self.assertEqual(longer.stderr.splitlines()[-1],
+                         f"lockstep: --checkpoint {run}: cannot be written: Read-only file system")
+        self.assertNotIn("Epoch", longer.stderr)
+        self.assertEqual(contents(self.disk), before)
+
 
 if __name__ == "__main__":
     mounts = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -65,16 +66,6 @@ std::string escaped(const std::string& path) {
   return result;
 }
 
-/// Keeps the best and the last weights, and a backup for --resume, which may also add epochs to a complete run.
-void add_checkpoints(const TrainOptions& options, const TrainingData& data, FitOptions& fit) {
-  if (options.checkpoint.empty()) return;
-  fit.callbacks.push_back(std::make_shared<ModelCheckpoint>(
-      escaped(options.best_weights()), ModelCheckpointOptions{.monitor = monitored(data), .save_best_only = true}));
-  fit.callbacks.push_back(std::make_shared<ModelCheckpoint>(escaped(options.last_weights())));
-  fit.callbacks.push_back(std::make_shared<BackupAndRestore>(
-      options.backup_folder(), BackupAndRestoreOptions{.delete_checkpoint = false, .save_when_stopped = true}));
-}
-
 /// Writes the vocabulary of a text beside the file of a model or of weights, and says so.
 void write_vocabulary(const TrainingData& data, const std::string& file) {
   if (!data.vocabulary) return;
@@ -82,6 +73,35 @@ void write_vocabulary(const TrainingData& data, const std::string& file) {
   std::filesystem::create_directories(std::filesystem::path(file).parent_path(), ignored);
   const std::string files = data.vocabulary->save_beside(file);
   print_message("wrote {}: the vocabulary, with which evaluate and predict read text\n", files);
+}
+
+/// Prepares the folder of --checkpoint before the first epoch. A complete run, which has no more epochs, only reads it.
+class CheckpointFolder final : public Callback {
+ public:
+  CheckpointFolder(const TrainOptions& options, const TrainingData& data) : options_(options), data_(data) {}
+  bool chief_only() const override { return true; }
+  void on_epoch_begin(Model&, const EpochPlan&) override {
+    if (std::exchange(is_ready_, true)) return;
+    require_folder(options_.checkpoint, "--checkpoint");
+    remove_unfinished_files(options_.checkpoint);
+    for (const std::string& file : {options_.best_weights(), options_.last_weights()}) write_vocabulary(data_, file);
+  }
+
+ private:
+  const TrainOptions& options_;
+  const TrainingData& data_;
+  bool is_ready_ = false;
+};
+
+/// Keeps the best and the last weights, and a backup for --resume, which may also add epochs to a complete run.
+void add_checkpoints(const TrainOptions& options, const TrainingData& data, FitOptions& fit) {
+  if (options.checkpoint.empty()) return;
+  fit.callbacks.push_back(std::make_shared<CheckpointFolder>(options, data));
+  fit.callbacks.push_back(std::make_shared<ModelCheckpoint>(
+      escaped(options.best_weights()), ModelCheckpointOptions{.monitor = monitored(data), .save_best_only = true}));
+  fit.callbacks.push_back(std::make_shared<ModelCheckpoint>(escaped(options.last_weights())));
+  fit.callbacks.push_back(std::make_shared<BackupAndRestore>(
+      options.backup_folder(), BackupAndRestoreOptions{.delete_checkpoint = false, .save_when_stopped = true}));
 }
 
 /// The weights of --class-weight.
@@ -189,7 +209,7 @@ void write_outputs(const TrainOptions& options, const TrainingData& data, const 
   };
   const Output files[] = {
       {options.save, is_model_file(options.save) ? "the trained model" : "the trained weights", save},
-      {options.checkpoint, "best.weights.h5, last.weights.h5 and a backup for --resume"},
+      {record.trained() ? options.checkpoint : "", "best.weights.h5, last.weights.h5 and a backup for --resume"},
       {options.history, "the history, by epoch", write_history},
       {options.step_log, "a JSON object for each step"},
       {options.csv, "a line for each epoch"},
@@ -257,10 +277,6 @@ int run(TrainOptions options) {
   const std::shared_ptr<EarlyStopping> early_stopping = make_early_stopping(options, data);
   FitOptions fit = fit_options(options, data, optimizer, record, early_stopping);
   fit.class_weight = weights;
-  if (!options.checkpoint.empty() && strategy.is_chief()) {
-    remove_unfinished_files(options.checkpoint);
-    for (const std::string& file : {options.best_weights(), options.last_weights()}) write_vocabulary(data, file);
-  }
   const History history = model.fit(data.train, fit);
   if (strategy.is_chief()) print_end(options, data, *early_stopping, record->trained(), history.epoch.size());
   write_outputs(options, data, model, history, *record, trace, what);

@@ -68,10 +68,12 @@ void TrainOptions::check_outputs() const {
     require_model_ending(save, "--save");
     require_replaceable(save, "--save");
   }
-  for (const auto& [option, folder] : {std::pair("--checkpoint", checkpoint), std::pair("--tensorboard", tensorboard)})
-    if (!folder.empty()) require_folder(folder, option);
+  const bool is_new = checkpoint.empty() || !has_backup();
+  // fit checks the folder of an earlier run, unless the run is complete and nothing is written.
+  if (!checkpoint.empty() && is_new) require_folder(checkpoint, "--checkpoint");
+  if (!tensorboard.empty()) require_folder(tensorboard, "--tensorboard");
   require<InputError>(
-      resume || checkpoint.empty() || !has_backup(),
+      resume || is_new,
       "--checkpoint {}: the folder has the weights of a run; add --resume to continue it, or choose another folder",
       checkpoint);
   if (!history.empty()) require_replaceable(history, "--history");
