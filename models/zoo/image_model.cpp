@@ -24,6 +24,12 @@ void check_weights(std::string_view model, const ImageModelOptions& options) {
 
 }  // namespace
 
+void check_images(std::string_view model, const Shape& shape, std::int64_t smallest_side) {
+  const auto fits = [&](std::int64_t size) { return size >= smallest_side || size == any_side; };
+  require(shape.rank() == 3 && fits(shape[0]) && fits(shape[1]),
+          "{0} takes images (height, width, channels) of at least {1} x {1}, got {2}", model, smallest_side, shape);
+}
+
 Symbol image_input(std::string_view model, const ImageModelOptions& options, std::int64_t side,
                    std::int64_t smallest_side) {
   require(!options.include_top || options.pooling == FeaturePooling::none,
@@ -35,9 +41,7 @@ Symbol image_input(std::string_view model, const ImageModelOptions& options, std
   const bool any = shape.rank() == 3 && (shape[0] == any_side || shape[1] == any_side);
   require(!any || side == any_side || !options.include_top,
           "{} takes images of any size (-1) only without its top, got {}", model, shape);
-  const auto fits = [&](std::int64_t size) { return size >= smallest_side || size == any_side; };
-  require(shape.rank() == 3 && fits(shape[0]) && fits(shape[1]),
-          "{0} takes images (height, width, channels) of at least {1} x {1}, got {2}", model, smallest_side, shape);
+  check_images(model, shape, smallest_side);
   return Input(shape);
 }
 

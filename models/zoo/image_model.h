@@ -10,12 +10,16 @@
 #include <lockstep/models/training/model.h>
 #include <lockstep/models/zoo/image_model_options.h>
 
-// Shared by the models of keras.applications.
+// Shared by the models that take images.
 
 namespace lockstep::zoo::detail {
 
 /// The height or width of an input for images of any size.
 inline constexpr std::int64_t any_side = -1;
+
+/// Throws InvalidArgument, which names `model`, unless `shape` is the (height, width, channels) of images of at least
+/// smallest_side x smallest_side. Either side may be any_side.
+void check_images(std::string_view model, const Shape& shape, std::int64_t smallest_side);
 
 /// The input of `model`. Its shape is options.input_shape; if that is empty, (side, side, 3) with the top and (-1, -1,
 /// 3) without it. With `side` = any_side, the model takes images of any size even with its top. Throws InvalidArgument,

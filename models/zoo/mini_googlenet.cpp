@@ -8,6 +8,7 @@
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
+#include <lockstep/models/zoo/image_model.h>
 
 namespace lockstep::zoo {
 namespace {
@@ -43,6 +44,7 @@ class Modules {
 }  // namespace
 
 Model mini_googlenet(const Shape& input, int classes, const MiniGoogLeNetOptions& options) {
+  detail::check_images("mini_googlenet", input, 31);
   const Modules net(options.batch_norm_momentum);
   const Symbol images = Input(input);
   Symbol x = net.conv(images, 96, {3, 3});

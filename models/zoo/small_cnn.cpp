@@ -5,10 +5,12 @@
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/pooling.h>
+#include <lockstep/models/zoo/image_model.h>
 
 namespace lockstep::zoo {
 
 Model small_cnn(const Shape& input, int classes, const SmallCnnOptions& options) {
+  detail::check_images("small_cnn", input, 10);
   const Symbol images = Input(input);
   Symbol x = images;
   for (const std::int64_t filters : {32, 64}) {

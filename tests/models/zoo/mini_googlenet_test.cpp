@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/expect_error.h>
@@ -50,8 +51,11 @@ TEST(MiniGoogLeNet, RepeatsWithItsSeed) {
 
 TEST(MiniGoogLeNet, RefusesImagesThatAreTooSmall) {
   EXPECT_EQ(zoo::mini_googlenet({31, 31, 1}, 10).network().output_shape(), Shape{10});
-  EXPECT_ERROR(InvalidArgument, "AveragePooling2D: the window of 7 x 7 does not fit",
-               zoo::mini_googlenet({28, 28, 1}, 10));
+  for (const Shape& images : {Shape{30, 31, 1}, Shape{31, 30, 1}, Shape{31, 31}})
+    EXPECT_ERROR(
+        InvalidArgument,
+        fmt::format("mini_googlenet takes images (height, width, channels) of at least 31 x 31, got {}", images),
+        zoo::mini_googlenet(images, 10));
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ TEST(SmallCnn, GivesLogitsOfEachClass) {
 
 TEST(SmallCnn, RefusesImagesThatAreTooSmall) {
   EXPECT_EQ(zoo::small_cnn({10, 10, 1}, 3).network().output_shape(), Shape{3});
-  EXPECT_ERROR(InvalidArgument, "MaxPooling2D", zoo::small_cnn({9, 9, 1}, 3));
+  EXPECT_ERROR(InvalidArgument, "small_cnn takes images (height, width, channels) of at least 10 x 10, got (9, 10, 1)",
+               zoo::small_cnn({9, 10, 1}, 3));
 }
 
 }  // namespace
