@@ -30,7 +30,11 @@ class BatchStage final : public UnaryStage {
   StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
     return with_input(input_->fixed_part(elements_of(first), elements_of(count)), *this);
   }
-  StagePtr row_numbers(RowTensors& tensors) const override { return with_input(input_->row_numbers(tensors), *this); }
+  StagePtr row_numbers(RowTensors& tensors) const override {
+    StagePtr numbers = with_input(input_->row_numbers(tensors), *this);
+    tensors.in_batches = true;
+    return numbers;
+  }
   StagePtr rows_of_batches(const RowWindow& window) const override {
     // The window in the last batch depends on that batch's size.
     if (!input_->extent().exact || input_->depends_on_batch()) return nullptr;

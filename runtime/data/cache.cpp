@@ -94,9 +94,8 @@ class Cache final : public UnaryStage {
   StagePtr row_numbers(RowTensors& tensors) const override {
     RowTensors rows;
     const StagePtr numbers = input_->row_numbers(rows);
-    const std::optional<Example> first = numbers ? numbers->open(/*epoch=*/0)->next() : std::nullopt;
-    if (!first || first->x().rank() == 0) return rows_of_elements(input_, tensors);
-    tensors = std::move(rows);  // the elements are batches, which may differ in size
+    if (!numbers || !rows.in_batches) return rows_of_elements(input_, tensors);
+    tensors = std::move(rows);  // batches may differ in size
     return make_cache(numbers);
   }
   StagePtr rows_of_batches(const RowWindow& window) const override {

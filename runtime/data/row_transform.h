@@ -63,6 +63,7 @@ struct RowTensors {
   std::function<Batch()> tensors{};                                       ///< returns the tensors, in host memory
   std::int64_t rows = 0;                                                  ///< number of rows of the tensors
   std::vector<std::variant<RowTransform, RandomTransform>> transforms{};  ///< to apply to batches of rows, in order
+  bool in_batches = false;  ///< whether the elements of the data set are batches of rows, after a batch()
 };
 
 }  // namespace lockstep

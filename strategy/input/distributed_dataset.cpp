@@ -188,8 +188,7 @@ Dataset kept_rows(const Dataset& batches, const std::vector<LogicalDevice>& devi
       "cache_on_devices needs a data set that begins with from_tensors, from_rows or a cache of known size, "
       "followed only by map with a RowTransform or RandomTransform, shuffle, batch, repeat, take, skip and prefetch: "
       "call cache() after its other stages");
-  const std::optional<Batch> first = numbers->epoch().next();
-  require(!first || first->x().rank() > 0,
+  require(tensors.in_batches,
           "cache_on_devices takes the elements of from_tensors, from_rows or a cache as rows, and no batch() follows: "
           "call batch() after from_tensors, from_rows and cache()");
   rows = std::make_shared<ResidentRows>(std::move(tensors), devices);

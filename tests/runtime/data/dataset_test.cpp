@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/temporary_folder.h>
 
 #include <lockstep/runtime/data/dataset.h>
 #include <lockstep/runtime/thread/device_scope.h>
@@ -176,6 +177,23 @@ TEST(DatasetSize, IsKnownUnlessTheSetNeverEnds) {
   EXPECT_EQ(set.repeat().batch(3).size(), std::nullopt);
   EXPECT_EQ(set.repeat().take(100).size(), 100);
   EXPECT_EQ(numbers(0).repeat().size(), 0);
+}
+
+TEST(Dataset, KnowsWhetherItsElementsAreBatchesOfRows) {
+  const Dataset set = numbers(6);
+  const test::TemporaryFolder folder;
+  const auto in_batches = [](const Dataset& data) {
+    RowTensors tensors;
+    const Dataset rows = data.row_numbers(tensors).value();
+    EXPECT_EQ(rows.epoch().next()->x().rank(), tensors.in_batches ? 1 : 0);
+    return tensors.in_batches;
+  };
+  for (const Dataset& rows :
+       {set, set.cache().shuffle(), set.shuffle().repeat(2), set.batch(2).cache(folder / "cache")})
+    EXPECT_FALSE(in_batches(rows));
+  for (const Dataset& batches : {set.batch(4), set.cache().batch(4).shuffle(), set.batch(4).cache().skip(1),
+                                 set.batch(4).prefetch(), set.batch(2).cache(folder / "cache").batch(2)})
+    EXPECT_TRUE(in_batches(batches));
 }
 
 // As tf.data in tf.device. Nothing is put on the GPU, so that there need not be one.
