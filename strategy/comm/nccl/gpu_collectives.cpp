@@ -65,7 +65,7 @@ GpuCollectives::~GpuCollectives() {
   if (!state_->is_stuck) state_->wait_or_drop(lock);
   if (state_->waiting.empty()) return;  // thread_ ends
   log_warning("NCCL has not returned from {}: a thread stays in the call", state_->waiting.front().what);
-  state_->communicators->forget_cluster();
+  state_->communicators->abandon();
   lock.unlock();
   thread_.request_stop();
   thread_.detach();

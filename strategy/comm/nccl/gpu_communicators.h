@@ -45,8 +45,9 @@ class GpuCommunicators {
   /// of parts, with the same kinds, dtypes and numbers of elements. `what` names the collective in errors. One thread
   /// calls it for all replicas. Throws DeviceError, Timeout.
   virtual void enqueue(const char* what, std::span<const std::vector<GpuPart>> parts) = 0;
-  /// Allows the cluster to be destroyed before this. Called when enqueue does not return.
-  virtual void forget_cluster() {}
+  /// Called when enqueue does not return and the strategy ends: the cluster may be destroyed before this, and a later
+  /// failure is not reported to the GPUs, which another strategy may use by then.
+  virtual void abandon() {}
 };
 
 /// Makes NCCL communicators for `gpus`, one per replica, connected with the GPUs of other workers if `cluster` is not

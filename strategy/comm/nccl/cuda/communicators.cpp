@@ -205,7 +205,8 @@ std::string NcclComms::failure_of_cluster() {
   return cluster_ ? cluster_->failure() : std::string();
 }
 
-void NcclComms::forget_cluster() {
+void NcclComms::abandon() {
+  is_abandoned_ = true;
   const std::lock_guard lock(cluster_mutex_);
   cluster_ = nullptr;
 }
@@ -244,7 +245,7 @@ void NcclComms::abort_all(const std::string& reason, bool results_lost) {
     const std::lock_guard lock(member->mutex);
     member->aborted = reason;
     if (member->communicator == nullptr || !results_lost) continue;
-    member->gpu.set_error(fmt::format("NCCL's communicators were aborted: {}", reason));
+    if (!is_abandoned_) member->gpu.set_error(fmt::format("NCCL's communicators were aborted: {}", reason));
     if (member->unfinished == nullptr) revoke(member->communicator);
   }
   for (const auto& member : members_) {

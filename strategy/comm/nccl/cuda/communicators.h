@@ -24,7 +24,7 @@ namespace lockstep {
 /// NCCL communicators of the GPUs of this process, connected with the GPUs of the other workers if there are any. A
 /// watchdog thread aborts all communicators when a collective does not end within the timeout, when NCCL reports an
 /// error or when the cluster fails. The error is then thrown by the next call that uses the communicators and by the
-/// next Gpu::synchronize or synchronize_streams of each GPU.
+/// next Gpu::synchronize or synchronize_streams of each GPU, the latter unless the communicators have been abandoned.
 class NcclComms final : public GpuCommunicators {
  public:
   /// Connects the GPUs. `timeout` limits this and each later collective. `cluster` must outlive this; null: all GPUs
@@ -39,7 +39,7 @@ class NcclComms final : public GpuCommunicators {
   /// Throws DeviceError after an abort, and Timeout if NCCL does not complete the call in time. After an error the
   /// watchdog aborts the communicators, because NCCL may have launched the collectives on some GPUs only.
   void enqueue(const char* what, std::span<const std::vector<GpuPart>> parts) override;
-  void forget_cluster() override;
+  void abandon() override;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -78,6 +78,7 @@ class NcclComms final : public GpuCommunicators {
   std::mutex cluster_mutex_;  ///< protects cluster_ once the watchdog runs
   Cluster* cluster_;
   std::atomic<bool> aborting_ = false;
+  std::atomic<bool> is_abandoned_ = false;
   std::vector<std::unique_ptr<Member>> members_;  ///< by replica
   int ranks_ = 0;                                 ///< number of ranks in all processes
   std::jthread watchdog_;                         ///< last: it uses the other members

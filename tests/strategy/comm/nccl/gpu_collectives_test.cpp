@@ -29,7 +29,7 @@ class TwoGpus : public testing::Test {
       require<DeviceError>(what != test_.fails_, "{} failed", what);
       working_->enqueue(what, parts);
     }
-    void forget_cluster() override { test_.forgot_cluster_ = true; }
+    void abandon() override { test_.abandoned_ = true; }
 
    private:
     TwoGpus& test_;
@@ -61,7 +61,7 @@ class TwoGpus : public testing::Test {
   const std::vector<Tensor> other_values_ = made();
   std::string_view fails_{};
   std::latch* held_ = nullptr;  ///< calls wait for it
-  bool forgot_cluster_ = false;
+  bool abandoned_ = false;
   std::vector<std::string> names_{};
   GpuCollectives collectives_{gpus_, std::make_unique<Communicators>(*this), std::chrono::seconds(30)};
   GpuCollective one_{gpus_};
@@ -152,7 +152,7 @@ TEST_F(TwoGpus, ACallThatDoesNotReturnIsNotWaitedForAtTheEnd) {
     stuck.submit("a sum", one_);
     stuck.submit("another", own);
   }
-  EXPECT_TRUE(forgot_cluster_);
+  EXPECT_TRUE(abandoned_);
   released.count_down();
   ended.wait();  // the thread has returned from the call and has ended
   EXPECT_THAT(names_, testing::ElementsAre("a sum"));

@@ -314,6 +314,20 @@ TEST_F(PretendedNccl, ACallThatDoesNotEndIsAbortedAndTold) {
     EXPECT_THAT(values.tensors[gpu].to_vector<float>(), Each(static_cast<float>(gpu + 1))) << "nothing came later";
 }
 
+// Another strategy may use the GPUs by then.
+TEST_F(PretendedNccl, AnAbandonedCallThatFailsLaterMarksNoGpu) {
+  auto communicators = make(gpus, 300ms);
+  const Values values(gpus, 10);
+  const std::int64_t aborted = cuda_.calls("ncclCommAbort");
+  communicators->abandon();
+  cuda_.stall_nccl_calls(true);
+  EXPECT_ERROR(Timeout, "NCCL on GPU:0: the gradients took longer than 0.3 s",
+               communicators->enqueue("the gradients", values.parts()));
+  communicators.reset();
+  EXPECT_EQ(cuda_.calls("ncclCommAbort") - aborted, gpus);
+  EXPECT_NO_THROW(values.wait());
+}
+
 TEST_F(PretendedNccl, AStepThatFailsOnOneGpuIsAbortedOnAll) {
   const auto communicators = make(gpus);
   const Values values(gpus, 10);
