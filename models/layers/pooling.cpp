@@ -107,9 +107,11 @@ class GlobalPoolingImpl final : public LayerOf<Options> {
 
   static constexpr bool is_1d = std::is_same_v<Options, GlobalPooling1DOptions>;
 
+  /// Computes in f32, because bf16 does not have all whole numbers above 256.
   Tensor masked_mean(const Tensor& x, const Tensor& mask) const {
-    const Tensor steps = sum(cast(mask, x.dtype()), {1}, options_.keepdims);
-    return sum(where(mask, x, 0), {1}, options_.keepdims) / maximum(steps, 1);
+    const Tensor steps = sum(cast(mask, DType::f32), {1}, options_.keepdims);
+    const Tensor total = sum(cast(where(mask, x, 0), DType::f32), {1}, options_.keepdims);
+    return cast(total / maximum(steps, 1), x.dtype());
   }
 
   Op op_;

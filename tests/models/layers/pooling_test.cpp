@@ -1,3 +1,6 @@
+#include <vector>
+
+#include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/pooling/pool2d.h>
 #include <lockstep/models/layers/pooling.h>
 
@@ -91,6 +94,16 @@ TEST(GlobalPooling1D, IsOneWindow) {
   EXPECT_ERROR(InvalidArgument, "GlobalMaxPooling1D takes sequences", shape_after(GlobalMaxPooling1D(), {{7}}));
   EXPECT_ERROR(InvalidArgument, "GlobalAveragePooling1D needs sequences of at least one step, got (0, 7)",
                shape_after(GlobalAveragePooling1D(), {{0, 7}}));
+}
+
+// bf16 would count them as 260.
+TEST(GlobalPooling1D, Counts259StepsOfAMask) {
+  std::vector<float> values(259);
+  values[3] = 2;
+  const Tensor x = cast(Tensor::from(values, {1, 259, 1}), DType::bf16);
+  const std::vector<Tensor> masks{cast(Tensor::full({1, 259}, 1), DType::boolean)};
+  const Tensor mean = Tensor::from(std::vector<float>{2.0F / 259}, {1, 1});
+  expect_same_bits(call(GlobalAveragePooling1D(), {x}, {.masks = masks}), cast(mean, DType::bf16));
 }
 
 }  // namespace
