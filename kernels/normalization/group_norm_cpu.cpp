@@ -73,7 +73,17 @@ template <class Term>
 void add_over_places(const GroupSizes& s, Index channels, Term term, float* block, double* sums) {
   for (Index first = 0; first < s.places; first += block_places) {
     std::fill_n(block, channels, 0.0F);
-    for (Index place = first; place < std::min(s.places, first + block_places); ++place) {
+    const Index end = std::min(s.places, first + block_places);
+    Index place = first;
+    for (; place + 8 <= end; place += 8) {  // fewer reads and writes of the block
+#pragma omp simd
+      for (Index k = 0; k < channels; ++k) {
+        float sum = 0;
+        for (Index i = place; i < place + 8; ++i) sum += term(i * s.channels + k, k);
+        block[k] += sum;
+      }
+    }
+    for (; place < end; ++place) {
 #pragma omp simd
       for (Index k = 0; k < channels; ++k) block[k] += term(place * s.channels + k, k);
     }
