@@ -11,8 +11,10 @@
 //   files_driver train_step WEIGHTS TEACHER FOLDER trains a model with these weights, by a train_step that distills a
 //                                           teacher with those weights; prints loss and norm of the gradient of each
 //                                           step, saves the weights in the same file
-//   files_driver gradients FILE FOLDER      opens a model, prints its mean squared error in training, and writes the
-//                                           gradients to FOLDER/gradients.weights.h5 as if they were the weights
+//   files_driver gradients FILE FOLDER      opens a model, prints its mean squared error in training, and writes its
+//                                           results and, as if they were the weights, FOLDER/gradients.weights.h5
+//   files_driver draws FILE FOLDER          opens a model, writes the factors that dropout draws in its first training
+//                                           step, for each line of FOLDER/draws, to FOLDER/draw_0, ...
 //   files_driver curve FILE FOLDER REPLICAS RATE EPOCHS
 //                                           opens a model, trains it with SGD on batches of 8 rows, prints the loss of
 //                                           each step
@@ -24,6 +26,7 @@
 #include <fstream>
 #include <iterator>
 #include <span>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -33,6 +36,7 @@
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/random/dropout.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/graph/symbol_operations.h>
 #include <lockstep/models/layers/activation.h>
@@ -48,6 +52,7 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/operation.h>
 #include <lockstep/models/layers/pooling.h>
+#include <lockstep/models/layers/random_draws.h>
 #include <lockstep/models/layers/time_distributed.h>
 #include <lockstep/models/losses/regression.h>
 #include <lockstep/models/metrics/keras_metrics.h>
@@ -211,6 +216,13 @@ std::vector<Tensor> read_inputs(const Model& model, const std::string& folder) {
   return inputs;
 }
 
+void write_rows(const Tensor& rows, const std::string& path) {
+  const std::vector<float> values = cast(rows, DType::f32).to_vector<float>();
+  std::ofstream out(path, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(float)));
+  require<InputError>(out.flush().good(), "{} cannot be written", path);
+}
+
 void predict(const Model& model, const std::string& folder) {
   const std::vector<Tensor> inputs = read_inputs(model, folder);
   const std::int64_t rows = inputs[0].dim(0);
@@ -223,13 +235,8 @@ void predict(const Model& model, const std::string& folder) {
     const std::vector<Tensor> results = model.run(batch);
     for (std::size_t i = 0; i < results.size(); ++i) outputs[i].push_back(results[i]);
   }
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const std::vector<float> values = cast(concatenate(outputs[i], 0), DType::f32).to_vector<float>();
-    std::ofstream out(fmt::format("{}/output_{}", folder, i), std::ios::binary);
-    out.write(reinterpret_cast<const char*>(values.data()),
-              static_cast<std::streamsize>(values.size() * sizeof(float)));
-    require<InputError>(out.flush().good(), "{} cannot be written to", folder);
-  }
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    write_rows(concatenate(outputs[i], 0), fmt::format("{}/output_{}", folder, i));
 }
 
 /// Opens a model, with another number of replicas than it was saved with.
@@ -312,6 +319,7 @@ void write_gradients(const std::string& path, const std::string& folder) {
   const std::vector<Tensor> results = model.run(read_inputs(model, folder), Mode::train);
   Tensor loss = Tensor::zeros({});
   for (std::size_t i = 0; i < results.size(); ++i) {
+    write_rows(results[i], fmt::format("{}/output_{}", folder, i));
     const Tensor target = read_rows(fmt::format("{}/target_{}", folder, i), {});
     loss = loss + mean(square(results[i] - reshape(target, results[i].shape())));
   }
@@ -319,6 +327,26 @@ void write_gradients(const std::string& path, const std::string& folder) {
   for (std::size_t i = 0; i < gradients.size(); ++i) variables[i].assign(gradients[i]);
   model.save_weights(folder + "/gradients.weights.h5");
   fmt::print("{}\n", loss.item<float>());
+}
+
+/// A line has the name of a layer, the index of the layer inside it or -1, the rate and the shape.
+void write_draws(const std::string& path, const std::string& folder) {
+  const Model model = load_model(path);
+  std::ifstream lines(folder + "/draws");
+  std::string line;
+  for (int number = 0; std::getline(lines, line); ++number) {
+    std::istringstream words(line);
+    std::string layer;
+    int inner = -1;
+    float rate = 0;
+    Shape shape;
+    words >> layer >> inner >> rate;
+    for (std::int64_t size = 0; words >> size;) shape.push_back(size);
+    LayerImpl& outer = model.get_layer(layer).impl();
+    RandomDraws* const draws = inner < 0 ? outer.random_draws() : outer.inner_layers().at(inner).layer->random_draws();
+    require(draws != nullptr, "layer '{}' draws no random numbers", layer);
+    write_rows(dropout(Tensor::full(shape, 1), rate, draws->next()), fmt::format("{}/draw_{}", folder, number));
+  }
 }
 
 void print_curve(const std::string& path, const std::string& folder, int replicas, double learning_rate, int epochs) {
@@ -440,6 +468,8 @@ void run(std::span<const std::string> words) {
     train_with_own_step(words[1], words[2], words[3]);
   } else if (words[0] == "gradients") {
     write_gradients(words[1], words[2]);
+  } else if (words[0] == "draws") {
+    write_draws(words[1], words[2]);
   } else if (words[0] == "curve" && words.size() == 6) {
     print_curve(words[1], words[2], std::stoi(words[3]), std::stod(words[4]), std::stoi(words[5]));
   } else if (words[0] == "evaluate") {

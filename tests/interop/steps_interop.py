@@ -12,7 +12,6 @@ FOLDER is the working directory of the programs. Curves are compared with --all 
 
 import argparse
 import itertools
-import json
 import pathlib
 import subprocess
 import tempfile
@@ -28,6 +27,7 @@ import jax
 import keras
 import numpy as np
 from example_models import sized
+from training_step import Files, KerasTraining, differences
 
 ROWS = 8
 # Relative tolerances: of losses and of the median weight, of every weight, and of the fall of the loss over two replicas.
@@ -138,84 +138,6 @@ def saved_model(driver, name, path):
     return model
 
 
-class KerasTraining:
-    """Keras' training with SGD of a model with these weights, in one dtype."""
-
-    def __init__(self, model, dtype="float64"):
-        config = json.dumps(keras.saving.serialize_keras_object(model)).replace("float32", dtype)
-        config = config.replace('"synchronized": true', '"synchronized": false')  # which Keras does not know on JAX
-        with jax.enable_x64():
-            self.model = keras.saving.deserialize_keras_object(json.loads(config))
-            self.model.set_weights([np.asarray(value, dtype) for value in model.get_weights()])
-            for layer in self.model._flatten_layers():
-                if isinstance(layer, keras.layers.Normalization):
-                    layer.finalize_state()  # computes with the weights that were set
-        self.dtype = dtype
-        self.compiled = jax.jit(jax.value_and_grad(self.loss_of, has_aux=True))
-
-    def loss_of(self, trainable, others, x, targets):
-        ys, others = self.model.stateless_call(trainable, others, x, training=True)
-        return sum(keras.ops.mean((y - t) ** 2) for y, t in zip(keras.tree.flatten(ys), targets, strict=True)), others
-
-    def variables(self):
-        some = self.model.trainable_variables, self.model.non_trainable_variables
-        return [[each.value for each in variables] for variables in some]
-
-    def step(self, x, targets):
-        """The loss, and for each weight its gradient or, if it is not trainable, its new value."""
-        with jax.enable_x64():
-            (loss, others), gradients = self.compiled(*self.variables(), x.astype(self.dtype), targets)
-        trained = {each.path: value for each, value in zip(self.model.trainable_variables, gradients)}
-        updated = {each.path: value for each, value in zip(self.model.non_trainable_variables, others)}
-        results = trained | updated
-        return float(loss), [np.asarray(results[weight.path]) for weight in self.model.weights]
-
-    def curve(self, batches, learning_rate):
-        """The losses of a training on the batches."""
-        losses = []
-        with jax.enable_x64():
-            trainable, others = self.variables()
-            for x, targets in batches:
-                (loss, others), gradients = self.compiled(trainable, others, x.astype(self.dtype), targets)
-                trainable = [value - learning_rate * gradient for value, gradient in zip(trainable, gradients)]
-                losses.append(float(loss))
-        return np.array(losses)
-
-
-def differences(values, others):
-    """The distance of each tensor from that of `others`, relative to the norm of the latter or, if that is smaller, to
-    a thousandth of the median norm: some gradients, such as those of biases before a batch normalization, are 0 but for
-    rounding errors."""
-    norms = np.array([np.linalg.norm(other.ravel()) for other in others])
-    distances = np.array([np.linalg.norm((a - b).ravel()) for a, b in zip(values, others, strict=True)])
-    return distances / np.maximum(norms, np.median(norms) / 1000)
-
-
-class Files:
-    """A model's file and the files beside it."""
-
-    def __init__(self, driver, path, model):
-        self.driver, self.path, self.model = driver, path, model
-
-    def write(self, x, targets):
-        x.tofile(self.path.with_name("input_0"))
-        for number, target in enumerate(targets):
-            target.tofile(self.path.with_name(f"target_{number}"))
-
-    def lockstep(self, command, *words):
-        words = [self.driver, command, self.path, self.path.parent, *map(str, words)]
-        return np.array(subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout.split(), float)
-
-    def gradients(self):
-        """lockstep's loss, and the values that KerasTraining.step returns."""
-        loss = self.lockstep("gradients")[0]
-        before = self.model.get_weights()
-        self.model.load_weights(self.path.with_name("gradients.weights.h5"))
-        gradients = self.model.get_weights()
-        self.model.set_weights(before)
-        return loss, gradients
-
-
 def learning_rate(model, loss, gradients):
     """With which a step lowers the loss by about a tenth."""
     trainable = [any(weight is each for each in model.trainable_weights) for weight in model.weights]
@@ -229,11 +151,11 @@ def check_curve(name, files, training):
     started = time.monotonic()
     x, targets = problem(name, files.model)
     batches = [slice(first, first + ROWS) for first in range(0, len(x), ROWS)]
-    files.write(x[batches[0]], [target[batches[0]] for target in targets])
+    files.write([x[batches[0]]], [target[batches[0]] for target in targets])
     rate = learning_rate(files.model, *files.gradients())
 
     def curve(replicas, x=x, order=slice(None)):
-        files.write(x[order], [target[order] for target in targets])
+        files.write([x[order]], [target[order] for target in targets])
         return files.lockstep("curve", replicas, rate, EPOCHS)
 
     def otherwise_rounded(seed):
@@ -274,9 +196,9 @@ class Step:
         self.files, self.random = files, random
         self.targets = [random.standard_normal((ROWS, *sized(output.shape[1:]))).astype("<f4") for output in model.outputs]
         self.x = inputs(name, model.input_shape[1:], seed=seed)
-        files.write(self.x, self.targets)
+        files.write([self.x], self.targets)
         self.our_loss, self.ours = files.gradients()
-        self.loss, self.theirs = training.step(self.x, self.targets)
+        self.loss, self.theirs, _ = training.step([self.x], self.targets)
         self.rate = learning_rate(model, self.loss, self.theirs)
         self.one, self.two = (files.lockstep("curve", replicas, self.rate, 3) for replicas in (1, 2))
         assert self.one[2] < 0.95 * self.one[0], "three steps hardly lower the loss: they prove nothing"
@@ -289,13 +211,13 @@ class Step:
 
     def noise(self):
         """The differences of the median weight, of the weight with the largest one, and of the fall, by rounding."""
-        of_keras = KerasTraining(self.files.model, "float32").step(self.x, self.targets)[1]
+        of_keras = KerasTraining(self.files.model, "float32").step([self.x], self.targets)[1]
         apart = [differences(of_keras, self.theirs)]
         for _ in range(3):
-            self.files.write((self.x * (1 + self.random.uniform(-1e-6, 1e-6, self.x.shape))).astype("<f4"), self.targets)
+            self.files.write([(self.x * (1 + self.random.uniform(-1e-6, 1e-6, self.x.shape))).astype("<f4")], self.targets)
             apart.append(differences(self.files.gradients()[1], self.ours))
         order = self.random.permutation(ROWS)
-        self.files.write(self.x[order], [target[order] for target in self.targets])
+        self.files.write([self.x[order]], [target[order] for target in self.targets])
         fall = self.of_fall(self.files.lockstep("curve", 1, self.rate, 3))
         return np.array([max(map(np.median, apart)), max(map(np.max, apart)), fall])
 
