@@ -193,6 +193,10 @@ Results repeated_along(const Call& call) {
   return {repeat(call.x[0], call.integer("repeats"), axis)};
 }
 Results cast_to(const Call& call) { return {cast(call.x[0], call.dtype("dtype", DType::f32))}; }
+Results converted(const Call& call) {
+  if (call.flag("sparse") || call.flag("ragged")) call.refuse("makes dense tensors only; leave sparse and ragged out");
+  return {cast(call.x[0], call.dtype("dtype", call.x[0].dtype()))};
+}
 template <int value>
 Results full_of(const Call& call) {
   // Filled by a kernel, because a copy from the host could not be captured.
@@ -287,6 +291,7 @@ constexpr OperationRow array_rows[] = {
     {"BroadcastTo", "numpy", broadcast},
     {"Cast", "core", cast_to},
     {"Concatenate", "numpy", concatenated, one_list},
+    {"ConvertToTensor", "core", converted},
     {"Diagonal", "numpy", diagonals},
     {"ExpandDims", "numpy", expanded},
     {"Flip", "numpy", flipped_over},

@@ -93,7 +93,7 @@ def masks_and_indices(x, y):
             ops.take_along_axis(x, ops.argsort(y, axis=-1), axis=-1), ops.one_hot(ids, 4),
             ops.one_hot(ops.minimum(ids, 2), 3, axis=1),
             first * x, ids + 1, ids * 0.5, -ids, ops.exp(ids), ops.mean(ids, axis=1), ops.sum(first, axis=1), ids / 2,
-            ops.cast(first, "int32") + ids, ops.maximum(ids, 1), ops.concatenate([ids, ops.ones_like(ids)], axis=1)]
+            ops.cast(first, "int32") + ids, ops.convert_to_tensor(first), ops.maximum(ids, 1), ops.concatenate([ids, ops.ones_like(ids)], axis=1)]
 
 
 def all_operations():

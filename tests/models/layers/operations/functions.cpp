@@ -85,6 +85,7 @@ Cases functions() {
        "{}",
        R"([{"tensor": 0}, 0.5])"},
       of_one("Cast", R"({"dtype": "float32"})", [](const Tensor& x) { return x; }),
+      of_one("ConvertToTensor", R"({"dtype": null, "sparse": null})", [](const Tensor& x) { return x; }),
       of_one("Clip", R"({"x_min": -1, "x_max": 0.5})", [](const Tensor& x) { return clip(x, -1, 0.5); }),
       of_one("Clip from below", R"({"x_min": 0.5, "x_max": null})", [](const Tensor& x) { return maximum(x, 0.5); }),
       of_one("Clip from above", R"({"x_min": null, "x_max": 1})", [](const Tensor& x) { return minimum(x, 1); }),
