@@ -16,6 +16,16 @@ struct AttentionCall {
   /// may then also lack some or all of the other axes, from the last one backwards. Missing axes and axes of size 1 are
   /// broadcast. Calls of Attention and AdditiveAttention with a mask throw InvalidArgument.
   std::optional<Symbol> attention_mask{};
+  ///@{
+  /// Masks (queries) or (keys), false or 0 for masked elements, in place of those that query, value and key carry; see
+  /// CallMasks. Without a key, it has the value's mask. MultiHeadAttention and GroupQueryAttention read the carried
+  /// masks that are not replaced; Attention and AdditiveAttention read none if one is given. Calls of
+  /// MultiHeadAttention with a query_mask, which Keras ignores, and of Attention and AdditiveAttention with a key_mask
+  /// throw InvalidArgument.
+  std::optional<Symbol> query_mask{};
+  std::optional<Symbol> value_mask{};
+  std::optional<Symbol> key_mask{};
+  ///@}
   bool use_causal_mask = false;  ///< query i attends to keys 0 to i only
 };
 

@@ -27,7 +27,11 @@ std::vector<Symbol> Network::connect(const std::vector<Symbol>& inputs,
       results.push_back(results_of(from[0])[static_cast<std::size_t>(call.result)]);
       continue;
     }
-    results.push_back(edited(layers_[static_cast<std::size_t>(call.layer)](from), [&](Symbol::Node& node) {
+    const auto own = layer_inputs(from, call.given_masks);
+    const Symbol first = layers_[static_cast<std::size_t>(call.layer)](std::vector(own.begin(), own.end()));
+    results.push_back(edited(first, [&](Symbol::Node& node) {
+      node.inputs = from;
+      node.given_masks = call.given_masks;
       node.part_of = made;
       node.mode = call.mode;
       node.use_causal_mask = call.use_causal_mask;

@@ -101,7 +101,10 @@ class Parts {
       const bool is_own = nested ? call.model_call < 0 : leads[i];
       own_.push_back(is_own ? static_cast<int>(calls_.size()) : -1);
       if (is_own)
-        calls_.push_back({.shapes = {call.shape}, .mode = call.mode, .use_causal_mask = call.use_causal_mask});
+        calls_.push_back({.shapes = {call.shape},
+                          .mode = call.mode,
+                          .use_causal_mask = call.use_causal_mask,
+                          .given_masks = call.given_masks});
     }
     first_of_models_ = static_cast<int>(calls_.size());
     for (std::size_t i = 0; i < own_.size(); ++i)

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <lockstep/models/graph/given_masks.h>
 #include <lockstep/models/layers/layer.h>
 
 // Models that are part of another model. The outer model's network lists the inner model's layers as its own; Keras'
@@ -38,10 +39,11 @@ struct PartResult {
 /// A call of a part of a model.
 struct PartCall {
   int part = 0;                      ///< index in NestedModel::layers
-  std::vector<PartResult> inputs{};  ///< the call's arguments, in the part's order
+  std::vector<PartResult> inputs{};  ///< the call's arguments, in the part's order, followed by the masks it is given
   std::vector<Shape> shapes{};       ///< a layer's results, without the batch axis; () or missing for unread results
   std::optional<Mode> mode{};        ///< the call's own mode, if it differs from the model's
   bool use_causal_mask = false;      ///< see LayerCall::use_causal_mask
+  GivenMasks given_masks{};          ///< masks among `inputs`
 };
 
 /// A model as Keras describes it: its inputs, its parts (layers and models), and their calls. All calls of a model that

@@ -133,7 +133,7 @@ Network::Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& o
   build_layers(seed);
   check_stateful();
   order_ = running_order(*this);
-  const bool masked = make_masks(layers_);
+  const bool masked = have_masks(layers_, calls_);
   execution_ =
       std::make_shared<PlanExecution>(plan_steps(calls_, order_, layers_, outputs_, masked), layers_, placed, masked);
   if (execution_->masked()) warn_of_dropped_masks();
@@ -186,6 +186,7 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
                    .device = node->device,
                    .mode = node->mode,
                    .use_causal_mask = node->use_causal_mask,
+                   .given_masks = node->given_masks,
                    .result = node->result,
                    .remat = node->remat};
     for (const Symbol& from : node->inputs) {
@@ -264,7 +265,7 @@ void Network::build_layers(std::uint64_t seed) {
     if (call.result > 0) continue;
     LayerImpl& layer = layers_[call.layer].impl();
     CallInputs inputs;
-    for (const int from : call.inputs)
+    for (const int from : layer_inputs(call.inputs, call.given_masks))
       inputs.add(from < 0 ? inputs_[-1 - from].shape : calls_[from].shape,
                  from < 0 ? examples_of(inputs_[-1 - from].shape) : calls_[from].examples);
     if (!layer.is_built()) {
@@ -307,12 +308,18 @@ void Network::warn_of_dropped_masks() const {
       masks.push_back(layer.impl().has_mask(call.result) ? masks[call.inputs[0]] : Tensor());
       continue;
     }
+    const auto examples = [&](int from) {
+      return with_batch_axis(from < 0 ? examples_of(inputs_[-1 - from].shape)[0] : calls_[from].examples[0], 0);
+    };
     std::vector<Tensor> inputs;
     std::vector<Tensor> own;
-    for (const int from : call.inputs) {
-      const ShapeExamples& examples = from < 0 ? examples_of(inputs_[-1 - from].shape) : calls_[from].examples;
-      inputs.push_back(Tensor::zeros(with_batch_axis(examples[0], 0)));
-      own.push_back(from < 0 ? Tensor() : masks[from]);
+    for (const int from : layer_inputs(call.inputs, call.given_masks)) {
+      const int given = call.given_masks.empty() ? carried_mask : call.given_masks[inputs.size()];
+      inputs.push_back(Tensor::zeros(examples(from)));
+      if (given >= 0)
+        own.push_back(Tensor::zeros(examples(call.inputs[given]), DType::boolean));
+      else
+        own.push_back(given == no_mask || from < 0 ? Tensor() : masks[from]);
     }
     masks.push_back(mask_of(layer.impl(), inputs, own));
     if (!layer.impl().traits().supports_masking && std::ranges::any_of(own, &Tensor::defined))

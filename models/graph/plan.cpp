@@ -103,6 +103,7 @@ class Fusion {
                   .device = call.device,
                   .mode = computed.mode,
                   .use_causal_mask = computed.use_causal_mask,
+                  .given_masks = computed.given_masks,
                   .result = call.result};
     for (const int input : computed.inputs) step.inputs.push_back(step_or_input(input));
     if (term >= 0) step.inputs.push_back(step_or_input(call.inputs[call.inputs[0] == term ? 1 : 0]));
@@ -183,8 +184,9 @@ void note_last_reads(Plan& plan) {
 
 }  // namespace
 
-bool make_masks(const std::vector<Layer>& layers) {
-  return std::ranges::any_of(layers, [](const Layer& layer) { return layer.impl().traits().makes_masks; });
+bool have_masks(const std::vector<Layer>& layers, const std::vector<GraphCall>& calls) {
+  return std::ranges::any_of(layers, [](const Layer& layer) { return layer.impl().traits().makes_masks; }) ||
+         std::ranges::any_of(calls, [](const GraphCall& call) { return !call.given_masks.empty(); });
 }
 
 Plan plan_steps(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,

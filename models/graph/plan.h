@@ -15,13 +15,16 @@ namespace lockstep {
 
 /// One call of a layer. If the call has several results, each result after the first has a GraphCall of its own.
 struct GraphCall {
-  int layer = 0;                          ///< index of the layer in Network::layers
-  std::vector<int> inputs;                ///< indices of earlier calls; -1 - i for the network's input i
+  int layer = 0;  ///< index of the layer in Network::layers
+  /// Indices of earlier calls; -1 - i for the network's input i. Masks that the call is given follow the layer's
+  /// inputs.
+  std::vector<int> inputs;
   Shape shape;                            ///< shape of the result, without the batch axis; -1 for unknown sizes
   ShapeExamples examples{};               ///< see Symbol::Node::examples
   std::optional<LogicalDevice> device{};  ///< device of the call, if it was made in a DeviceScope
   std::optional<Mode> mode{};             ///< the call's own mode, which replaces the network's
   bool use_causal_mask = false;           ///< see LayerCall::use_causal_mask
+  GivenMasks given_masks{};               ///< masks among `inputs`
   int result = 0;                         ///< if above 0: this is result number `result` of the call inputs[0]
   int model_call = -1;                    ///< index in Network::model_calls, if a model's call made this call; else -1
   std::uint64_t remat = 0;                ///< see Symbol::Node::remat
@@ -48,6 +51,7 @@ struct PlanStep {
   std::optional<LogicalDevice> device{};  ///< see GraphCall::device
   std::optional<Mode> mode{};             ///< see GraphCall::mode
   bool use_causal_mask = false;           ///< see LayerCall::use_causal_mask
+  GivenMasks given_masks{};               ///< masks among `inputs`
   /// The step also applies the ReLU that follows the layer.
   bool fused_relu = false;
   int concat = -1;                ///< step of the concatenation into whose result this step writes; -1 if none
@@ -60,8 +64,8 @@ struct PlanStep {
   std::vector<int> last_reads{};  ///< steps whose results are freed after this step; may include this step
 };
 
-/// Whether any of the layers makes masks.
-bool make_masks(const std::vector<Layer>& layers);
+/// Whether any of the layers makes masks or any of the calls is given masks.
+bool have_masks(const std::vector<Layer>& layers, const std::vector<GraphCall>& calls);
 
 /// The steps of a network.
 struct Plan {

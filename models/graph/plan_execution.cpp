@@ -8,6 +8,7 @@
 
 #include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/op/transfer.h>
+#include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/statistic_updates.h>
 #include <lockstep/runtime/autograd/recompute_grad.h>
@@ -54,12 +55,19 @@ struct PlanExecution::Run {
 
   Placed& result(int from) { return from < 0 ? given[-1 - from] : results[from]; }
   Placed& mask(int from) { return from < 0 ? given_masks[-1 - from] : masks[from]; }
-  /// The masks of a step's inputs; empty if no input has a mask.
-  std::vector<Tensor> read_masks(const PlanStep& step) {
+  /// The masks of the inputs of a step's layer; empty if no input has a mask. `given`: PlanStep::given_masks, or empty
+  /// to read the masks that the inputs carry.
+  std::vector<Tensor> read_masks(const PlanStep& step, const GivenMasks& given) {
     std::vector<Tensor> read;
     if (masks.empty()) return read;
-    for (const int from : step.inputs)
-      read.push_back(mask(from).value.defined() ? mask(from).read(DType::boolean, placed) : Tensor());
+    for (const int from : layer_inputs(step.inputs, step.given_masks)) {
+      const int own = given.empty() ? carried_mask : given[read.size()];
+      Placed none;
+      Placed& found = own >= 0 ? result(step.inputs[own]) : own == carried_mask ? mask(from) : none;
+      read.push_back(found.value.defined() ? found.read(DType::boolean, placed) : Tensor());
+      if (Tensor& value = read.back(); value.defined() && value.dtype() != DType::boolean)
+        value = cast(value, DType::boolean);
+    }
     if (std::ranges::none_of(read, &Tensor::defined)) read.clear();
     return read;
   }
@@ -152,12 +160,14 @@ void PlanExecution::run_step(std::size_t index, Run& run) const {
   const TraceSpan span(name);
   try {
     std::vector<Tensor> inputs;
-    for (const int from : step.inputs) inputs.push_back(run.result(from).read(layer.call_dtype(), run.placed));
-    const std::vector<Tensor> masks = run.read_masks(step);
+    for (const int from : layer_inputs(step.inputs, step.given_masks))
+      inputs.push_back(run.result(from).read(layer.call_dtype(), run.placed));
+    const std::vector<Tensor> masks = run.read_masks(step, step.given_masks);
     LayerCall call{.mode = step.mode.value_or(run.mode),
                    .fused_relu = step.fused_relu,
                    .is_output = step.is_output,
                    .use_causal_mask = step.use_causal_mask,
+                   .has_given_masks = !step.given_masks.empty(),
                    .masks = masks,
                    .more_results = step.is_read_again ? &own.more : nullptr};
     if (step.concat >= 0) {
@@ -173,7 +183,9 @@ void PlanExecution::run_step(std::size_t index, Run& run) const {
     };
     own.value = in_own_dtype(layer.call(inputs, call));
     for (Tensor& result : own.more) result = in_own_dtype(result);
-    if (masked_) run.masks[index].value = mask_of(layer, inputs, masks);
+    // As in Keras, the result has a mask given as `mask`, but not one given as `query_mask`.
+    const bool has_carried = call.has_given_masks && is_multi_head_attention(layer.class_name());
+    if (masked_) run.masks[index].value = mask_of(layer, inputs, has_carried ? run.read_masks(step, {}) : masks);
   } catch (Error& error) {
     error.add_context(fmt::format("layer '{}'", name));
     throw;

@@ -8,6 +8,9 @@
 #include <fmt/ranges.h>
 
 #include <lockstep/models/graph/remat_scope.h>
+#include <lockstep/models/layers/attention.h>
+#include <lockstep/models/layers/layer_registry.h>
+#include <lockstep/models/layers/masking.h>
 #include <lockstep/models/layers/unknown_shape.h>
 
 namespace lockstep {
@@ -16,6 +19,14 @@ namespace {
 std::uint64_t next_number() {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+/// Throws InvalidArgument unless the mask has the first axes of the input.
+void check_mask(std::string_view class_name, const Shape& input, const Shape& mask) {
+  bool fits = mask.rank() >= 1 && mask.rank() <= input.rank();
+  for (int axis = 0; fits && axis < mask.rank(); ++axis)
+    fits = mask[axis] == input[axis] || mask[axis] == -1 || input[axis] == -1;
+  require(fits, "a call of {} on {} needs a mask of the first axes of that shape, got {}", class_name, input, mask);
 }
 
 }  // namespace
@@ -83,7 +94,8 @@ std::vector<Symbol> results_of(const Symbol& first) {
   const Symbol::Node& call = first.node();
   const auto shapes_of = [&](std::size_t example) {
     std::vector<Shape> inputs;
-    for (const Symbol& input : call.inputs) inputs.push_back(input.node().examples[example]);
+    for (const Symbol& input : layer_inputs(call.inputs, call.given_masks))
+      inputs.push_back(input.node().examples[example]);
     return call.layer->more_output_shapes(inputs);
   };
   const std::vector<Shape> shapes = shapes_of(0);
@@ -97,12 +109,17 @@ std::vector<Symbol> results_of(const Symbol& first) {
       node.shape = common_shape(node.examples);
       node.number = next_number();
       node.result = static_cast<int>(i) + 1;
+      node.given_masks.clear();
       node.unread.clear();
     }));
   return results;
 }
 
 std::vector<Symbol> Layer::results(const std::vector<Symbol>& inputs) const { return results_of((*this)(inputs)); }
+
+std::vector<Symbol> Layer::results(const std::vector<Symbol>& inputs, const CallMasks& masks) const {
+  return results_of((*this)(inputs, masks));
+}
 
 Symbol Layer::output() const {
   require<LogicError>(results_ != nullptr, "layer '{}' has an output in a model: get it by the model's get_layer()",
@@ -151,6 +168,28 @@ Symbol Layer::operator()(const std::vector<Symbol>& inputs) const {
   if (current_context().placed) node.device = current_context().device;
   node.remat = RematScope::current();
   return Symbol(std::make_shared<Symbol::Node>(std::move(node)));
+}
+
+Symbol Layer::operator()(const std::vector<Symbol>& inputs, const CallMasks& masks) const {
+  const Symbol result = (*this)(inputs);
+  if (masks.empty()) return result;
+  const std::string_view class_name = impl_->class_name();
+  require(class_name != "Softmax", "a call of Softmax has the mask as its second input, not as an argument mask");
+  require(!layer_classes().is_keras(class_name) || reads_masks(class_name), "a call of {} has no argument mask",
+          class_name);
+  require(masks.size() <= inputs.size(), "a call of {} on {} inputs is given {} masks", class_name, inputs.size(),
+          masks.size());
+  require(class_name != "MultiHeadAttention" || !masks[0],
+          "a call of MultiHeadAttention takes no query_mask, which Keras ignores: give an attention_mask");
+  return edited(result, [&](Symbol::Node& node) {
+    node.given_masks.assign(inputs.size(), is_multi_head_attention(class_name) ? carried_mask : no_mask);
+    for (std::size_t i = 0; i < masks.size(); ++i) {
+      if (!masks[i]) continue;
+      check_mask(class_name, inputs[i].shape(), masks[i]->shape());
+      node.given_masks[i] = static_cast<int>(node.inputs.size());
+      node.inputs.push_back(*masks[i]);
+    }
+  });
 }
 
 }  // namespace lockstep

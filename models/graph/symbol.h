@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <lockstep/models/graph/given_masks.h>
 #include <lockstep/models/graph/nested_model.h>
 #include <lockstep/models/graph/unknown_sizes.h>
 #include <lockstep/models/layers/layer.h>
@@ -20,8 +21,8 @@ class Symbol {
   /// The layer's call or the model's input that a symbol refers to.
   struct Node {
     std::shared_ptr<LayerImpl> layer;  ///< null for a model's input
-    /// The inputs of the call; empty for a model's input. A second or later result of a call has only one input: the
-    /// call's first result.
+    /// The inputs of the call, followed by the masks that it is given; empty for a model's input. A second or later
+    /// result of a call has only one input: the call's first result.
     std::vector<Symbol> inputs;
     Shape shape;               ///< without the batch axis; -1 for sizes that are unknown
     ShapeExamples examples{};  ///< the shape with example sizes in place of unknown ones
@@ -35,6 +36,7 @@ class Symbol {
     std::shared_ptr<const ModelCall> part_of{};
     std::optional<Mode> mode{};    ///< the call's own mode (Keras 2's `training`), which replaces the network's
     bool use_causal_mask = false;  ///< see LayerCall::use_causal_mask
+    GivenMasks given_masks{};      ///< masks among `inputs`
     int result = 0;                ///< index among the call's results
     std::uint64_t remat = 0;       ///< number of the RematScope in which the call was made; 0 if there was none
     /// For a result of a model's call: the other symbols of that call that no layer of the model reads, such as the

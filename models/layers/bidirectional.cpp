@@ -96,7 +96,9 @@ class BidirectionalImpl final : public LayerImpl {
     const bool returns_states = call.more_results != nullptr && forward_->return_state();
     std::vector<Tensor> states;
     std::vector<Tensor> backward_states;
-    LayerCall inner{.mode = call.mode, .masks = call.masks.first(std::min<std::size_t>(call.masks.size(), 1))};
+    LayerCall inner{.mode = call.mode,
+                    .has_given_masks = call.has_given_masks,
+                    .masks = call.masks.first(std::min<std::size_t>(call.masks.size(), 1))};
     if (returns_states) inner.more_results = &states;
     const Tensor y = call_inner(*forward_, *this, of_direction(inputs, true), inner);
     if (returns_states) inner.more_results = &backward_states;

@@ -197,6 +197,9 @@ class LayerImpl {
 };
 
 class Symbol;
+/// Keras' argument `mask` of a call: masks of the inputs, in order, in place of all that the inputs carry. Each has the
+/// first axes of its input, usually (time), and is false or 0 for masked elements.
+using CallMasks = std::vector<std::optional<Symbol>>;
 
 /// A handle to a layer, to be called on symbols; calling one layer twice shares its weights.
 class Layer {
@@ -205,13 +208,17 @@ class Layer {
   explicit Layer(std::shared_ptr<LayerImpl> impl) : impl_(std::move(impl)) {}
 
   ///@{
-  /// Describes a call on these inputs; nothing is computed. Throws the same errors as LayerImpl::output_shape.
+  /// Describes a call on these inputs; nothing is computed. Throws the same errors as LayerImpl::output_shape. With
+  /// masks, e.g. `LSTM({.units = 8})({x}, {mask})`, also throws InvalidArgument for masks of other shapes, and for
+  /// layers of Keras without this argument and Softmax, whose mask is its second input.
   Symbol operator()(const Symbol& input) const;
   Symbol operator()(const std::vector<Symbol>& inputs) const;
+  Symbol operator()(const std::vector<Symbol>& inputs, const CallMasks& masks) const;
   ///@}
-  /// Like operator(), but returns all results of the call instead of the first one. A layer with more_output_shapes,
-  /// such as an LSTM with `return_state`, has several results.
+  /// All results of a call. A layer with more_output_shapes, such as an LSTM with `return_state`, has several.
   std::vector<Symbol> results(const std::vector<Symbol>& inputs) const;
+  /// All results of a call that is given masks.
+  std::vector<Symbol> results(const std::vector<Symbol>& inputs, const CallMasks& masks) const;
   /// Keras' `layer.output`, for a handle from a model (Model::get_layer): the first result of the layer's call in that
   /// model. Throws LogicError for a handle that is not from a model, and if the model calls the layer several times.
   Symbol output() const;

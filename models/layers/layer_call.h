@@ -21,6 +21,7 @@ struct LayerCall {
   /// softmax or sigmoid then keeps its logits for losses.
   bool is_output = false;
   bool use_causal_mask = false;  ///< Keras' argument of attention layers
+  bool has_given_masks = false;  ///< whether the call has masks as arguments (CallMasks), which replace carried ones
   bool penalizes_result = true;  ///< whether an activity_regularizer applies
   /// The mask of each input: bool, false for masked elements, usually (n, time) for an input (n, time, ...); undefined
   /// for an input without a mask. Empty if no input has a mask.

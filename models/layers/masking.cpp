@@ -1,13 +1,17 @@
 #include "lockstep/models/layers/masking.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/layer_of.h>
+#include <lockstep/models/layers/recurrent_layer.h>
 
 namespace lockstep {
 namespace {
@@ -42,5 +46,11 @@ class MaskingImpl final : public LayerOf<MaskingOptions> {
 void MaskingOptions::describe(LayerConfig& config) { config.option("mask_value", mask_value); }
 
 Masking::Masking(const MaskingOptions& options) : Layer(std::make_shared<MaskingImpl>(options)) {}
+
+bool reads_masks(std::string_view class_name) {
+  constexpr std::array<std::string_view, 4> others{"TimeDistributed", "BatchNormalization", "Softmax",
+                                                   "GlobalAveragePooling1D"};
+  return is_recurrent(class_name) || is_attention(class_name) || std::ranges::find(others, class_name) != others.end();
+}
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/core/defaults.h>
@@ -24,5 +25,8 @@ struct Masking : Layer {
   /// Makes `Masking({})` use the default options.
   explicit Masking(Defaults) : Masking() {}
 };
+
+/// Whether Keras passes the masks of inputs to calls of the class.
+bool reads_masks(std::string_view class_name);
 
 }  // namespace lockstep

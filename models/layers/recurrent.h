@@ -92,8 +92,8 @@ class RecurrentImpl final : public LayerOf<Options, RecurrentLayerImpl> {
     if (inputs.size() > 2) initial.c = inputs[2];
     const bool penalizes_states = options_.return_state && options_.activity_regularizer && call.penalizes_result;
     const bool return_state = call.more_results != nullptr || options_.stateful || penalizes_states;
-    // As in Keras 3, which passes the mask to `call` only if there is a single input.
-    const Tensor mask = inputs.size() == 1 ? call.mask(0) : Tensor();
+    // As in Keras 3, which passes the mask that x carries to `call` only if there is a single input.
+    const Tensor mask = inputs.size() == 1 || call.has_given_masks ? call.mask(0) : Tensor();
     const MaskedRecurrenceResult result = mask.defined()
                                               ? over_unmasked(inputs[0], mask, initial, dropout, return_state)
                                               : over_all(inputs[0], initial, dropout, return_state);

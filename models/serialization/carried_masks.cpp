@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include <lockstep/models/layers/attention.h>
+#include <lockstep/models/layers/masking.h>
 #include <lockstep/models/layers/recurrent_layer.h>
 #include <lockstep/models/serialization/operations.h>
 #include <lockstep/runtime/core/error.h>
@@ -15,13 +16,6 @@ namespace lockstep {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// Whether Keras passes the masks of inputs to calls of the class.
-bool reads_masks(std::string_view class_name) {
-  constexpr std::array<std::string_view, 4> others{"TimeDistributed", "BatchNormalization", "Softmax",
-                                                   "GlobalAveragePooling1D"};
-  return is_recurrent(class_name) || is_attention(class_name) || std::ranges::find(others, class_name) != others.end();
-}
 
 bool combines(std::string_view class_name) {
   constexpr std::array<std::string_view, 6> merges{"Add", "Average", "Maximum", "Minimum", "Multiply", "Subtract"};
@@ -39,6 +33,32 @@ constexpr std::string_view named_mask =
     "Softmax()(x, mask), or use an operation, such as x * 1, on the result";
 
 Json option(const Json& layer, const char* key) { return layer.is_object() ? layer.value(key, Json()) : Json(); }
+
+ParsedReference reference_in(const Json& tensor) {
+  const Json& history = tensor.at("config").at("keras_history");
+  return {.layer = history.at(0).get<std::string>(),
+          .call = history.at(1).get<std::size_t>(),
+          .result = history.at(2).get<std::size_t>()};
+}
+
+/// Throws InputError for a call that cannot be given masks other than those that its inputs carry.
+void check_given(const ParsedLayer& layer, const ParsedCall& call, const CarriedMasks::Given& given) {
+  require<InputError>(
+      !layer.model,
+      "model '{}' is called with a mask that is not the mask of its input: give it to the layers inside "
+      "the model, as a further input",
+      layer.name);
+  require<InputError>(layer.class_name != "MultiHeadAttention" || !given.masks[0],
+                      "layer '{}' is called with a query_mask that is not the mask of its query, which Keras ignores: "
+                      "leave it out, or give an attention_mask",
+                      layer.name);
+  const bool multiplies = layer.class_name == "BatchNormalization" || layer.class_name == "GlobalAveragePooling1D";
+  for (const Json& mask : *call.masks)
+    require<InputError>(!multiplies || option(option(mask, "config"), "dtype") == "bool",
+                        "layer '{}' is called with a mask of numbers, by which Keras multiplies: give it a comparison, "
+                        "such as mask != 0",
+                        layer.name);
+}
 
 }  // namespace
 
@@ -127,12 +147,13 @@ int CarriedMasks::joined(const ParsedLayer& layer, const std::vector<Symbol>& in
   return any(concat(axis.is_number_integer() ? axis.get<int>() : -1, masks));
 }
 
-void CarriedMasks::note(const ParsedLayer& layer, bool has_named_mask, const std::vector<Symbol>& inputs,
-                        const std::vector<Symbol>& results) {
+void CarriedMasks::note(const ParsedLayer& layer, bool has_named_mask, std::optional<int> given,
+                        const std::vector<Symbol>& inputs, const std::vector<Symbol>& results) {
   const Symbol& result = results.front();
   const LayerImpl& called = *result.node().layer;
   if (!called.traits().supports_masking) return;
   const std::string& name = layer.class_name;
+  const int of_first = given.value_or(carried(inputs[0]));
   const bool has_mask = std::ranges::any_of(inputs, [&](const Symbol& input) { return carried(input) != 0; });
   int mask = 0;
   if (name == "Embedding")
@@ -146,11 +167,11 @@ void CarriedMasks::note(const ParsedLayer& layer, bool has_named_mask, const std
     mask = make(
         {.name = fmt::format("of call {}", result.node().number), .rank = result.shape().rank() + 1, .is_named = true});
   else if (is_recurrent(name))
-    mask = result.shape().rank() == 2 ? carried(inputs[0]) : 0;
+    mask = result.shape().rank() == 2 ? of_first : 0;
   else if (name == "Concatenate" || combines(name))
     mask = joined(layer, inputs);
   else if (name != "GlobalAveragePooling1D" && name != "Dot")
-    mask = carried(inputs[0]);
+    mask = of_first;
   for (std::size_t i = 0; i < results.size(); ++i)
     if (called.has_mask(static_cast<int>(i))) carried_[results[i].node().number] = mask;
 }
@@ -160,22 +181,21 @@ struct CarriedMasks::Reading {
   const Find& find;
   std::map<std::string, int> done{};
 
-  const Symbol* symbol(const Json& value) const {
-    if (!is_tensor(value)) return nullptr;
-    const Json& history = value.at("config").at("keras_history");
-    return find({.layer = history.at(0).get<std::string>(),
-                 .call = history.at(1).get<std::size_t>(),
-                 .result = history.at(2).get<std::size_t>()});
-  }
+  const Symbol* symbol(const Json& value) const { return is_tensor(value) ? find(reference_in(value)) : nullptr; }
 };
 
-/// The mask that a value in the file stands for. For a value that is not understood, a mask that no symbol carries.
+/// The mask that a value in the file stands for. For an operation that is not understood, a mask that no symbol
+/// carries.
 int CarriedMasks::named(const Json& value, Reading& reading, int depth) {
   constexpr int most = 1000;
   require<InputError>(depth < most, "a mask is computed by more than {} operations, one after another", most);
   const std::string name =
       is_tensor(value) ? value.at("config").at("keras_history").at(0).get<std::string>() : std::string();
-  if (!reading.operations.contains(name)) return make({.name = "unknown"});
+  if (!reading.operations.contains(name)) {
+    const Symbol* const result = reading.symbol(value);
+    if (result == nullptr) return unknown();
+    return make({.name = fmt::format("result {}", result->node().number), .rank = result->shape().rank() + 1});
+  }
   if (const auto found = reading.done.find(name); found != reading.done.end()) return found->second;
   return reading.done[name] = computed(reading.operations[name], reading, depth + 1);
 }
@@ -208,30 +228,42 @@ int CarriedMasks::computed(const Json& operation, Reading& reading, int depth) {
     for (const Json& part : args.at(0)) parts.push_back(mask_of(part));
     return concat(options.value("axis", -1), parts);
   }
-  return make({.name = "unknown"});
+  return unknown();
 }
 
-void CarriedMasks::check_call(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
-                              const Json* operations, const Find& find) {
+CarriedMasks::Given CarriedMasks::masks_of_call(const ParsedLayer& layer, const ParsedCall& call,
+                                                const std::vector<Symbol>& inputs, const Json* operations,
+                                                const Find& find) {
   const bool has_masks = call.masks && operations != nullptr;
-  const bool has_own = inputs.size() > 1 && (is_recurrent(layer.class_name) || layer.class_name == "Softmax");
-  if (!has_masks && (layer.is_operation || !reads_masks(layer.class_name) || has_own)) return;
-  if (std::ranges::any_of(inputs, [&](const Symbol& input) { return reads_dropped(input); })) return;
+  // In Keras, such calls read only a mask that they are given.
+  const bool reads_given = inputs.size() > 1 && (is_recurrent(layer.class_name) || layer.class_name == "Softmax");
+  if (!has_masks && (layer.is_operation || !reads_masks(layer.class_name) || reads_given)) return {};
+  if (std::ranges::any_of(inputs, [&](const Symbol& input) { return reads_dropped(input); })) return {};
   for (const Symbol& input : inputs)
     require<InputError>(!formulas_[carried(input)].is_named, "layer '{}' would read {}", layer.name, named_mask);
-  if (!has_masks) return;
+  if (!has_masks) return {};
   Reading reading{.operations = *operations, .find = find};
+  Given given{.masks = std::vector<std::optional<ParsedReference>>(inputs.size()), .of_first = 0};
+  bool differ = reads_given;
   for (const auto& [key, value] : call.masks->items()) {
     const Json masks = value.is_array() ? value : Json::array({value});
     const std::size_t first = input_of_argument(key);
+    require<InputError>(first + masks.size() <= inputs.size(),
+                        "layer '{}' is called with a {} of more masks than inputs", layer.name, key);
     for (std::size_t i = 0; i < masks.size(); ++i) {
-      const bool is_carried = first + i < inputs.size() && named(masks[i], reading, 0) == carried(inputs[first + i]);
-      require<InputError>(masks[i].is_null() || is_carried,
-                          "layer '{}' is called with a {} that is not the mask of its input; only that can be read: "
-                          "make the mask with Masking, or Embedding with mask_zero, before the layer",
-                          layer.name, key);
+      const int mask = masks[i].is_null() ? 0 : named(masks[i], reading, 0);
+      const bool differs = mask != carried(inputs[first + i]) && !(layer.model && masks[i].is_null());
+      differ = differ || differs;
+      if (first + i == 0) given.of_first = mask;
+      if (mask != 0 && (differs || !is_multi_head_attention(layer.class_name)))
+        given.masks[first + i] = reference_in(masks[i]);
     }
   }
+  if (!differ) return {};
+  check_given(layer, call, given);
+  if (is_multi_head_attention(layer.class_name)) given.of_first.reset();
+  if (call.key_is_value && inputs.size() > 2 && !call.masks->contains("key_mask")) given.masks[2] = given.masks[1];
+  return given;
 }
 
 void CarriedMasks::check_output(const Symbol& output) {

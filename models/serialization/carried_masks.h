@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/graph/symbol.h>
@@ -15,23 +17,30 @@
 
 namespace lockstep {
 
-/// Compares the masks that a model's file passes to calls of layers with the masks that the calls' inputs carry in a
-/// network. For the comparison, a mask is represented as a formula of the results from which it is computed.
+/// Compares the masks that a model's file gives to calls of layers with the masks that the calls' inputs carry in a
+/// network, and finds those that the network must be given. For the comparison, a mask is represented as a formula of
+/// the results from which it is computed.
 class CarriedMasks {
  public:
   /// Returns the symbol of a result; null if it does not exist yet.
   using Find = std::function<const Symbol*(const ParsedReference&)>;
   using Operations = std::set<const ParsedLayer*>;  ///< operations of the file
 
-  /// Records the masks of the results of a layer's call. `has_named_mask`: see ParsedCall.
-  void note(const ParsedLayer& layer, bool has_named_mask, const std::vector<Symbol>& inputs,
+  /// The masks that a call must be given because they are not those that its inputs carry.
+  struct Given {
+    std::vector<std::optional<ParsedReference>> masks{};  ///< by input, as CallMasks; empty if there are none
+    std::optional<int> of_first{};                        ///< number of the first input's mask, if the result gets it
+  };
+
+  /// Records the masks of the results of a layer's call. `has_named_mask`: see ParsedCall; `given`: Given::of_first.
+  void note(const ParsedLayer& layer, bool has_named_mask, std::optional<int> given, const std::vector<Symbol>& inputs,
             const std::vector<Symbol>& results);
-  /// Throws InputError if a mask that is passed to the call differs from the mask that the input carries. Also throws
-  /// it if the call would read the mask of a Softmax with a named mask, which the result has in Keras alone. For a call
-  /// that would read the mask of an operation's result, it only extends to_keep().
-  /// `operations`: see SeparatedMasks::operations; may be null.
-  void check_call(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
-                  const nlohmann::ordered_json* operations, const Find& find);
+  /// The masks that the call must be given. Throws InputError for masks that it cannot be given, and if it would read
+  /// the mask of a Softmax with a named mask, which the result has in Keras alone. For a call that would read the mask
+  /// of an operation's result, it only extends to_keep(). `operations`: see SeparatedMasks::operations; may be null.
+  /// Precondition: the results in ParsedCall::mask_sources exist.
+  Given masks_of_call(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
+                      const nlohmann::ordered_json* operations, const Find& find);
   /// The same for an output of the model, which would have such a mask.
   void check_output(const Symbol& output);
   /// The operations that were loaded as layers, which pass masks on, though a call or an output would get the mask of
@@ -60,6 +69,7 @@ class CarriedMasks {
   int carried(const Symbol& symbol) const;
   bool reads_dropped(const Symbol& symbol);
   int joined(const ParsedLayer& layer, const std::vector<Symbol>& inputs);
+  int unknown() { return make({.name = fmt::format("unknown {}", formulas_.size())}); }
   int named(const nlohmann::ordered_json& value, Reading& reading, int depth);
   int computed(const nlohmann::ordered_json& operation, Reading& reading, int depth);
 

@@ -85,18 +85,19 @@ class InnerModelImpl final : public LayerImpl {
     require(fits(input, inputs_[0].shape()), "layer '{}' is a model that takes {}, got {}", name(), inputs_[0].shape(),
             input);
     std::map<std::uint64_t, Shape> shapes{{inputs_[0].node().number, input}};
-    const auto shapes_of = [&](const std::vector<Symbol>& symbols) {
+    const auto shapes_of = [&](const Symbol::Node& call) {
       std::vector<Shape> found;
-      for (const Symbol& symbol : symbols) found.push_back(shapes.at(symbol.node().number));
+      for (const Symbol& symbol : layer_inputs(call.inputs, call.given_masks))
+        found.push_back(shapes.at(symbol.node().number));
       return found;
     };
     for (const auto& [number, symbol] : calls_) {
       const Symbol::Node& node = symbol.node();
       if (node.result == 0)
-        shapes[number] = node.layer->output_shape(shapes_of(node.inputs));
+        shapes[number] = node.layer->output_shape(shapes_of(node));
       else
-        shapes[number] = node.layer->more_output_shapes(
-            shapes_of(node.inputs[0].node().inputs))[static_cast<std::size_t>(node.result) - 1];
+        shapes[number] =
+            node.layer->more_output_shapes(shapes_of(node.inputs[0].node()))[static_cast<std::size_t>(node.result) - 1];
     }
     return shapes.at(outputs_[0].node().number);
   }

@@ -1,12 +1,13 @@
 #include "lockstep/models/serialization/mask_operations.h"
 
-#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
 
+#include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/recurrent_layer.h>
 #include <lockstep/models/serialization/operations.h>
+#include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
 namespace {
@@ -73,24 +74,31 @@ Uses uses_of(const Json& config) {
   return uses;
 }
 
-/// Moves a call's masks that `operations` compute from "kwargs" to "masks". A call of a recurrent layer with initial
-/// states keeps them and is then refused, because a network passes no mask to such a call. (Keras 3 passes one only if
-/// it is given explicitly.)
-void move_masks(const Json& layer, Json& node, const Json& operations) {
+/// Throws InputError for a mask among the arguments in order: in Keras, the result of a layer has only a mask given by
+/// name, and MultiHeadAttention does not take it otherwise.
+void check_order(const Json& layer, const Json& arguments) {
+  const auto class_name = layer.at("class_name").get<std::string>();
+  const bool has_several = is_multi_head_attention(class_name);
+  const std::size_t first = has_several                ? 3
+                            : is_recurrent(class_name) ? 2
+                            : is_attention(class_name) ? 1
+                                                       : arguments.size();
+  for (std::size_t place = first; place < arguments.size() && place < first + (has_several ? 3 : 1); ++place)
+    require<InputError>(arguments[place].is_null(),
+                        "layer '{}' is called with a mask in order: in Keras, give it by name, mask=...",
+                        name_of(layer));
+}
+
+/// Moves a call's masks from "kwargs" to "masks".
+void move_masks(const Json& layer, Json& node) {
   if (!node.is_object()) return;
-  const bool recurrent = is_recurrent(layer.at("class_name").get<std::string>());
-  const Json& arguments = node.at("kwargs");
-  const bool has_states = node.at("args").size() > 1 || !arguments.value("initial_state", Json()).is_null();
-  if (recurrent && has_states) return;
+  check_order(layer, node.at("args"));
   Json kept = Json::object();
   Json moved = Json::object();
-  for (const auto& [key, value] : arguments.items()) {
+  for (const auto& [key, value] : node.at("kwargs").items()) {
     Names sources;
     if (is_mask_argument(layer, key)) add_sources(value, sources);
-    const bool is_moved = !sources.empty() && std::ranges::all_of(sources, [&](const std::string& source) {
-      return operations.contains(source);
-    });
-    (is_moved ? moved : kept)[key] = value;
+    (sources.empty() ? kept : moved)[key] = value;
   }
   node["kwargs"] = std::move(kept);
   if (!moved.empty()) node["masks"] = std::move(moved);
@@ -107,8 +115,8 @@ SeparatedMasks separate_masks(const Json& config) {
     if (!is_mask || uses.as_values.contains(name_of(layer))) separated.layers.push_back(layer);
   }
   for (Json& layer : separated.layers)
-    if (!separated.operations.empty() && layer.contains("inbound_nodes"))
-      for (Json& node : layer["inbound_nodes"]) move_masks(layer, node, separated.operations);
+    if (!is_operation(layer) && layer.contains("inbound_nodes"))
+      for (Json& node : layer["inbound_nodes"]) move_masks(layer, node);
   return separated;
 }
 

@@ -1,8 +1,10 @@
 #include "lockstep/models/serialization/network_config.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -100,12 +102,35 @@ class ResultDTypes {
   std::map<const NestedModel*, std::vector<DType>> of_models_{};
 };
 
+/// The dtype that Keras needs for input i of a model: of integers if all calls that read it encode them, bool if it is
+/// only given to calls as a mask.
+const char* input_dtype(const NestedModel& model, int i) {
+  std::set<std::string_view> uses;
+  for (const PartCall& call : model.calls)
+    for (std::size_t place = 0; place < call.inputs.size(); ++place) {
+      if (call.inputs[place].call != -1 - i) continue;
+      const ModelPart& part = model.layers[index(call.part)];
+      const std::string_view class_name = part.layer ? part.layer->impl().class_name() : std::string_view();
+      const bool encodes = place == 0 && (class_name == "CategoryEncoding" || class_name == "OneHot");
+      const bool is_mask = !call.given_masks.empty() && place >= call.given_masks.size();
+      uses.insert(is_mask ? "bool" : encodes ? "int32" : "float32");
+    }
+  return uses.size() == 1 ? uses.begin()->data() : "float32";
+}
+
 /// Keras' references to results: [name of the layer or model, index of its call, index of the call's result].
 class References {
  public:
   explicit References(const NestedModel& model) : model_(model), dtypes_(model) {
     std::vector<int> calls_of(model.layers.size(), 0);
     for (const PartCall& call : model.calls) numbers_.push_back(calls_of[index(call.part)]++);
+    for (std::size_t i = 0; i < model.inputs.size(); ++i)
+      input_dtypes_.emplace_back(input_dtype(model, static_cast<int>(i)));
+  }
+
+  /// Keras' name of the dtype.
+  std::string dtype_of(const PartResult& result) const {
+    return result.call < 0 ? input_dtypes_[index(-1 - result.call)] : std::string(keras_dtype_name(dtypes_.of(result)));
   }
 
   /// `is_end`: whether the reference is for the model's output_layers, where Keras counts the creation of a Functional
@@ -121,7 +146,7 @@ class References {
     return {{"class_name", "__keras_tensor__"},
             {"config",
              {{"shape", batch_shape(shape_of(model_, result))},
-              {"dtype", keras_dtype_name(dtypes_.of(result))},
+              {"dtype", dtype_of(result)},
               {"keras_history", of(result, false)}}}};
   }
 
@@ -129,32 +154,16 @@ class References {
   const NestedModel& model_;
   ResultDTypes dtypes_;
   std::vector<int> numbers_;  ///< for each call, its index among the calls of its part
+  std::vector<std::string> input_dtypes_;
 };
 
-/// Whether Keras needs input i of a model to have integers, because all calls that read it encode them.
-bool are_ids(const NestedModel& model, int i) {
-  bool is_read = false;
-  for (const PartCall& call : model.calls)
-    for (const PartResult& input : call.inputs) {
-      if (input.call != -1 - i) continue;
-      const ModelPart& part = model.layers[index(call.part)];
-      const std::string_view class_name = part.layer ? part.layer->impl().class_name() : std::string_view();
-      if ((class_name != "CategoryEncoding" && class_name != "OneHot") || &input != &call.inputs.front()) return false;
-      is_read = true;
-    }
-  return is_read;
-}
-
-Json input_config(const NetworkInput& input, bool has_ids) {
+Json input_config(const NetworkInput& input, const std::string& dtype) {
   const std::string& name = input.name;
   Json shape = batch_shape(input.shape);
   if (input.batch_size > 0) shape[0] = input.batch_size;
   Json layer = keras_object({"keras.layers", "InputLayer"});
-  layer["config"] = {{"batch_shape", std::move(shape)},
-                     {"dtype", has_ids ? "int32" : "float32"},
-                     {"sparse", false},
-                     {"ragged", false},
-                     {"name", name}};
+  layer["config"] = {
+      {"batch_shape", std::move(shape)}, {"dtype", dtype}, {"sparse", false}, {"ragged", false}, {"name", name}};
   layer["name"] = name;
   layer["inbound_nodes"] = Json::array();
   return layer;
@@ -188,10 +197,35 @@ Json layer_config(const LayerImpl& layer, const std::string& name) {
   return result;
 }
 
+/// Moves the masks that a call is given from its tensors to its named arguments.
+void take_masks(const PartCall& call, const ModelPart& part, const References& references, Json& tensors,
+                Json& kwargs) {
+  const std::string_view class_name = part.layer->impl().class_name();
+  const GivenMasks& given = call.given_masks;
+  Json masks = Json::array();
+  for (const int mask : given) {
+    masks.push_back(mask < 0 ? Json() : tensors[index(mask)]);
+    const bool multiplies = class_name == "BatchNormalization" || class_name == "GlobalAveragePooling1D";
+    require<Unsupported>(!multiplies || mask < 0 || references.dtype_of(call.inputs[index(mask)]) == "bool",
+                         "layer '{}' is given a mask of numbers, by which Keras' {} multiplies: give it a comparison, "
+                         "such as mask != 0",
+                         part.layer->name(), class_name);
+  }
+  tensors.erase(tensors.begin() + static_cast<std::ptrdiff_t>(given.size()), tensors.end());
+  if (!is_multi_head_attention(class_name)) {
+    kwargs["mask"] = is_attention(class_name) ? std::move(masks) : std::move(masks[0]);
+    return;
+  }
+  constexpr std::array<const char*, 3> names{"query_mask", "value_mask", "key_mask"};
+  for (std::size_t i = 0; i < names.size() && i < given.size(); ++i)
+    if (given[i] >= 0) kwargs[names[i]] = masks[i];
+}
+
 /// A call of a layer or model. As in Keras, a single input is written as itself and several inputs as a list. The
 /// inputs of MultiHeadAttention (query, value, key, mask) are separate arguments, the initial states of a recurrent
 /// layer are the argument initial_state, and the weights of CategoryEncoding's ids are count_weights. The mask of
-/// Softmax is its second argument, without a name: Keras would take a mask given by name for that of the result.
+/// Softmax is its second argument, without a name: Keras would take a mask given by name for that of the result. Other
+/// masks that the call is given have names.
 Json node_config(const PartCall& call, const ModelPart& part, const References& references) {
   const std::string_view class_name = part.layer ? part.layer->impl().class_name() : std::string_view();
   Json tensors = Json::array();
@@ -205,6 +239,7 @@ Json node_config(const PartCall& call, const ModelPart& part, const References& 
   Json args = Json::array();
   Json kwargs = Json::object();
   const bool attends = is_multi_head_attention(class_name);
+  if (!call.given_masks.empty()) take_masks(call, part, references, tensors, kwargs);
   if (attends && tensors.size() == 4) {
     kwargs["attention_mask"] = tensors[3];
     tensors.erase(3);
@@ -247,7 +282,7 @@ Json part_config(const ModelPart& part) {
 Json all_layers(const NestedModel& model, const References& references) {
   Json layers = Json::array();
   for (std::size_t i = 0; i < model.inputs.size(); ++i)
-    layers.push_back(input_config(model.inputs[i], are_ids(model, static_cast<int>(i))));
+    layers.push_back(input_config(model.inputs[i], references.dtype_of({.call = -1 - static_cast<int>(i)})));
   const std::size_t first = layers.size();
   for (const ModelPart& part : model.layers) layers.push_back(part_config(part));
   if (model.class_name != "Sequential")

@@ -166,8 +166,8 @@ std::optional<ParsedReference> tensor_of(const Json& value) {
 }
 
 /// Reads the arguments of a call of MultiHeadAttention, by name. The inputs become query, value, key, mask; the value
-/// is also the key if a mask is given without a key.
-void read_attention(const std::string& layer, const Json& arguments, ParsedCall& call) {
+/// is also the key if a mask, or a mask of the key, is given without a key.
+void read_attention(const std::string& layer, const Json& arguments, bool has_key_mask, ParsedCall& call) {
   std::map<std::string, ParsedReference> tensors;
   Json others = Json::object();
   for (const auto& [key, value] : arguments.items()) {
@@ -185,7 +185,8 @@ void read_attention(const std::string& layer, const Json& arguments, ParsedCall&
   };
   add("query", "");
   add("value", "");
-  if (tensors.contains("key") || tensors.contains("attention_mask")) add("key", "value");
+  call.key_is_value = !tensors.contains("key");
+  if (tensors.contains("key") || tensors.contains("attention_mask") || has_key_mask) add("key", "value");
   if (tensors.contains("attention_mask")) add("attention_mask", "");
   for (const char* key : {"query", "value", "key", "attention_mask"}) tensors.erase(key);
   require<InputError>(tensors.empty(), "layer '{}' is called with {}; only query, value, key and attention_mask can be",
@@ -218,7 +219,7 @@ ParsedCall read_attention_call(const std::string& layer, const Json& node) {
   else if (!in_order.empty() && in_order[0].size() > 3)
     arguments.update(in_order[0][3]);
   ParsedCall call;
-  read_attention(layer, arguments, call);
+  read_attention(layer, arguments, !is_keras_2 && node.contains("masks") && node["masks"].contains("key_mask"), call);
   return call;
 }
 
@@ -329,6 +330,43 @@ class CallCounts {
   std::set<std::string> in_ends_;
 };
 
+/// The results from which a mask is computed, without those of `operations`, which compute it.
+std::vector<ParsedReference> sources_of(const Json& mask, const Json& operations) {
+  std::vector<ParsedReference> sources;
+  std::set<std::string> seen;
+  std::vector<const Json*> left{&mask};
+  while (!left.empty()) {
+    const Json& value = *left.back();
+    left.pop_back();
+    const std::optional<ParsedReference> tensor = is_tensor(value) ? tensor_of(value) : std::nullopt;
+    if (tensor && !operations.contains(tensor->layer)) {
+      sources.push_back(*tensor);
+    } else if (tensor) {
+      if (seen.insert(tensor->layer).second) left.push_back(&operations.at(tensor->layer).at("inbound_nodes"));
+    } else if (value.is_structured()) {
+      for (const Json& part : value) left.push_back(&part);
+    }
+  }
+  return sources;
+}
+
+/// An operation that computes only masks. Those that cannot be read are refused if a call needs them.
+ParsedLayer read_mask_operation(const std::string& name, const Json& operation) {
+  ParsedLayer read;
+  try {
+    read = read_layer(operation);
+  } catch (const InputError& error) {
+    read = {.name = name,
+            .class_name = class_name_in(operation),
+            .group = {},
+            .values = std::make_shared<const Json>(),
+            .calls = {ParsedCall()},
+            .refusal = error.what()};
+  }
+  read.only_masks = true;
+  return read;
+}
+
 ParsedModel read_functional(const Json& config) {
   ParsedModel model{.name = config.value("name", "functional")};
   const CallCounts counts(config.at("layers"));
@@ -336,9 +374,15 @@ ParsedModel read_functional(const Json& config) {
   model.mask_operations = std::make_shared<const Json>(separated.operations);
   for (const Json& layer : separated.layers) {
     model.layers.push_back(read_layer(layer));
-    for (ParsedCall& call : model.layers.back().calls)
+    for (ParsedCall& call : model.layers.back().calls) {
       for (ParsedReference& reference : call.inputs) counts.correct_call(reference);
+      if (call.masks) call.mask_sources = sources_of(*call.masks, separated.operations);
+    }
   }
+  std::set<std::string> names;
+  for (const ParsedLayer& layer : model.layers) names.insert(layer.name);
+  for (const auto& [name, operation] : separated.operations.items())
+    if (!names.contains(name)) model.layers.push_back(read_mask_operation(name, operation));
   add_ends(config.at("input_layers"), model.inputs);
   add_ends(config.at("output_layers"), model.outputs);
   for (ParsedReference& output : model.outputs) counts.correct_end(output);

@@ -30,8 +30,10 @@ struct ParsedCall {
   bool use_causal_mask = false;           ///< see LayerCall::use_causal_mask
   bool return_attention_scores = false;   ///< whether an attention layer also returns its attention weights
   bool has_named_mask = false;            ///< whether the second input is Softmax's argument `mask`, given by name
-  /// The masks that the model's mask_operations compute, by the names of the call's arguments; null if there are none.
+  bool key_is_value = false;              ///< whether attention's third input is the value because no key is given
+  /// The masks that the call is given, by the names of its arguments; null if there are none.
   std::shared_ptr<const nlohmann::ordered_json> masks{};
+  std::vector<ParsedReference> mask_sources{};  ///< the results from which `masks` are computed, without operations
 };
 
 /// An operation of keras.ops and its call, in the form of operation_layer().
@@ -58,6 +60,10 @@ struct ParsedLayer {
   /// layer would pass on a mask that is then read, which Keras' operation drops.
   std::optional<ParsedOperation> operation{};
   bool is_layer = true;  ///< whether the layer `class_name` with the options `values` computes the same
+  /// Whether it is an operation that computes only masks. It is left out unless a call needs it: unless the masks that
+  /// the inputs of calls carry are all that it computes.
+  bool only_masks = false;
+  std::string refusal{};  ///< why an operation with only_masks cannot be read; empty if it can
 };
 
 /// A model, which may be a layer of another model.
@@ -76,8 +82,8 @@ bool is_model(std::string_view class_name);
 
 /// Parses the configuration of a Functional, Model or Sequential model. Throws InputError for other classes, for a
 /// Sequential model without layers or with a layer of several results, and for calls with arguments other than tensors,
-/// `training`, `initial_state` and the arguments of attention layers. Also throws nlohmann::json's exceptions for
-/// values of unexpected types.
+/// `training`, `initial_state`, masks and the arguments of attention layers. Also throws nlohmann::json's exceptions
+/// for values of unexpected types.
 ParsedModel parse_model_config(const nlohmann::ordered_json& model);
 
 /// For a model made by the old multi_gpu_model or make_parallel, the layer that is the template: the model that all

@@ -1,7 +1,6 @@
 #include "lockstep/models/serialization/symbolic_model.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,14 +8,13 @@
 #include <utility>
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/layers/attention.h>
-#include <lockstep/models/layers/layer_registry.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/models/layers/operation.h>
 #include <lockstep/models/serialization/carried_masks.h>
+#include <lockstep/models/serialization/parsed_layers.h>
 #include <lockstep/models/serialization/parsed_model.h>
 
 namespace lockstep {
@@ -65,18 +63,9 @@ struct Within {
   bool use_causal_mask = false;                ///< the call's own argument
   bool return_attention_scores = false;        ///< the call's own argument
   bool has_named_mask = false;                 ///< the call's own property
+  CallMasks masks{};                           ///< the masks that the call is given
+  std::optional<int> mask_of_first{};          ///< CarriedMasks::Given::of_first
 };
-
-constexpr std::int64_t most_elements = std::numeric_limits<std::int32_t>::max();
-
-bool is_size(const Json& value) {
-  return value.is_number_integer() && value.get<std::int64_t>() >= 1 && value.get<std::int64_t>() <= most_elements;
-}
-
-/// The batch size in a batch_shape; 0 if there is none.
-std::int64_t batch_size_of(const Json& shape) {
-  return shape.is_array() && !shape.empty() && is_size(shape[0]) ? shape[0].get<std::int64_t>() : 0;
-}
 
 /// A model of the file. All calls of the model share its layers.
 class ModelGraph {
@@ -95,8 +84,12 @@ class ModelGraph {
   static const ParsedReference* first_missing(const std::vector<ParsedReference>& references, const Results& results);
   /// The referenced results. Precondition: first_missing is null.
   static std::vector<Symbol> find(const std::vector<ParsedReference>& references, const Results& results);
-  void check_masks(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
-                   const Results& results) const;
+  CarriedMasks::Given masks_of_call(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
+                                    const Results& results) const;
+  /// Sets the inputs of the call of a layer and the masks that it is given. If a result does not exist yet, returns the
+  /// reference to it, which is empty otherwise.
+  std::optional<ParsedReference> prepare(const ParsedLayer& layer, const ParsedCall& call, const Results& results,
+                                         std::vector<Symbol>& inputs, Within& within) const;
 
   /// Limits the number of calls, because a few nested models that are each called twice can stand for more layers than
   /// fit in memory.
@@ -124,7 +117,8 @@ class ModelGraph {
 
   Opening& opening_;
   const ParsedModel& config_;
-  std::vector<std::shared_ptr<Member>> members_;  ///< null for inputs
+  std::vector<std::shared_ptr<Member>> members_;        ///< null for inputs
+  std::map<std::string, std::size_t> mask_operations_;  ///< indices of the operations that compute only masks, by name
   std::shared_ptr<NestedModel> nested_;
 };
 
@@ -150,6 +144,7 @@ ModelGraph::ModelGraph(Opening& opening, const ParsedModel& config, const ModelP
       nested_(std::make_shared<NestedModel>(NestedModel{.name = place.model, .class_name = place.class_name})) {
   std::map<std::string, int> used;
   for (const ParsedLayer& layer : config.layers) {
+    if (layer.only_masks) mask_operations_.emplace(layer.name, members_.size());
     if (layer.class_name == "InputLayer") {
       members_.push_back(nullptr);
       continue;
@@ -189,60 +184,6 @@ std::shared_ptr<Member> ModelGraph::member_of(const ParsedLayer& layer, const st
   return member;
 }
 
-/// The layer that a file's entry describes. `input_rank`: the rank of its first input, including the batch axis.
-/// `is_kept`: whether it is not to be loaded as a layer if it is an operation.
-Layer layer_of(const Member& member, int input_rank, bool is_kept) {
-  if (const std::optional<ParsedOperation>& operation = member.config->operation;
-      operation && (is_kept || !member.config->is_layer)) {
-    Json options = *operation->options;
-    options.erase("name");
-    return operation_layer(operation->class_name, options, *operation->arguments, 0, member.name);
-  }
-  require<InputError>(
-      !member.config->is_operation || member.config->operation || layer_classes().is_keras(member.config->class_name),
-      "operation '{}' of class {} cannot be read; build the model of layers and of the operations {}", member.name,
-      member.config->class_name, fmt::join(operation_names(), ", "));
-  Json values = *member.config->values;
-  if (values.is_object()) {
-    values["name"] = member.name;
-    if (member.frozen) values["trainable"] = false;
-  }
-  LayerConfig config(member.config->class_name, values, input_rank);
-  return layer_from_config(config);
-}
-
-/// Limits the sizes and the number of elements of an example, so that computations of sizes cannot overflow. The number
-/// may be larger with unknown sizes, for which large sizes stand.
-void check_example(const Symbol& symbol, const std::string& layer) {
-  const Shape& shape = symbol.node().examples[1];
-  const std::int64_t most = is_known(symbol.shape()) ? most_elements : std::int64_t{1} << 58;
-  std::int64_t elements = 1;
-  for (const std::int64_t size : shape)
-    require<InputError>(size <= most_elements && !__builtin_mul_overflow(elements, size, &elements) && elements <= most,
-                        "layer '{}' makes {} of each example, which is more than {} numbers", layer, shape, most);
-}
-
-Json batch_shape_of(const ParsedLayer& input) {
-  return input.values->value("batch_shape", input.values->value("batch_input_shape", Json()));
-}
-
-Symbol input_of(const ParsedLayer& layer) {
-  const Json found = batch_shape_of(layer);
-  require<InputError>(found.is_array() && !found.empty(), "input '{}' has no shape: its model was never built",
-                      layer.name);
-  require<InputError>(found.size() <= static_cast<std::size_t>(Shape::max_rank),
-                      "input '{}' has {} axes, at most {} can be", layer.name, found.size(), Shape::max_rank);
-  Shape shape;
-  for (std::size_t axis = 1; axis < found.size(); ++axis) {
-    require<InputError>(found[axis].is_null() || is_size(found[axis]),
-                        "input '{}' is {}; sizes are whole numbers of at least 1, or null", layer.name, found.dump());
-    shape.push_back(found[axis].is_null() ? -1 : found[axis].get<std::int64_t>());
-  }
-  Symbol input = Input(shape, layer.name, batch_size_of(found));
-  check_example(input, layer.name);
-  return input;
-}
-
 std::vector<Symbol> ModelGraph::make_inputs() const {
   std::vector<Symbol> inputs;
   for (const ParsedReference& input : config_.inputs) {
@@ -255,10 +196,14 @@ std::vector<Symbol> ModelGraph::make_inputs() const {
 }
 
 /// `of_one`: whether each batch has one example.
-Symbol call_layer(Member& member, const std::vector<Symbol>& inputs, bool use_causal_mask, bool of_one,
+Symbol call_layer(Member& member, const std::vector<Symbol>& inputs, const Within& within, bool of_one,
                   const CarriedMasks::Operations& kept) {
+  require<InputError>(member.config->refusal.empty(), "a layer is called with a mask that it would have to compute: {}",
+                      member.config->refusal);
   require<InputError>(!inputs.empty(), "a call of layer '{}' has no inputs", member.name);
-  if (!member.layer) member.layer = layer_of(member, inputs.front().shape().rank() + 1, kept.contains(member.config));
+  if (!member.layer)
+    member.layer = layer_of(*member.config, member.name, inputs.front().shape().rank() + 1, member.frozen,
+                            kept.contains(member.config));
   for (const Symbol& input : inputs)
     require<InputError>(
         !member.config->is_operation || operation_form(member.layer->impl()).args != nullptr || of_one ||
@@ -267,8 +212,8 @@ Symbol call_layer(Member& member, const std::vector<Symbol>& inputs, bool use_ca
         "axis of the other; insert axes of size 1 by Reshape or ExpandDims first",
         member.name, inputs.front().shape(), input.shape());
   try {
-    const Symbol result = (*member.layer)(inputs);
-    if (use_causal_mask) check_causal_call(member.layer->impl(), inputs.front().shape());
+    const Symbol result = (*member.layer)(inputs, within.masks);
+    if (within.use_causal_mask) check_causal_call(member.layer->impl(), inputs.front().shape());
     check_example(result, member.name);
     return result;
   } catch (const InvalidArgument& error) {
@@ -297,16 +242,32 @@ std::vector<Symbol> ModelGraph::find(const std::vector<ParsedReference>& referen
   return found;
 }
 
-void ModelGraph::check_masks(const ParsedLayer& layer, const ParsedCall& call, const std::vector<Symbol>& inputs,
-                             const Results& results) const {
-  opening_.masks.check_call(layer, call, inputs, config_.mask_operations.get(),
-                            [&](const ParsedReference& reference) -> const Symbol* {
-                              const auto of_layer = results.find(reference.layer);
-                              if (of_layer == results.end() || reference.call >= of_layer->second.size())
-                                return nullptr;
-                              const std::vector<Symbol>& symbols = of_layer->second[reference.call];
-                              return reference.result < symbols.size() ? &symbols[reference.result] : nullptr;
-                            });
+CarriedMasks::Given ModelGraph::masks_of_call(const ParsedLayer& layer, const ParsedCall& call,
+                                              const std::vector<Symbol>& inputs, const Results& results) const {
+  return opening_.masks.masks_of_call(layer, call, inputs, config_.mask_operations.get(),
+                                      [&](const ParsedReference& reference) -> const Symbol* {
+                                        const auto of_layer = results.find(reference.layer);
+                                        if (of_layer == results.end() || reference.call >= of_layer->second.size())
+                                          return nullptr;
+                                        const std::vector<Symbol>& symbols = of_layer->second[reference.call];
+                                        return reference.result < symbols.size() ? &symbols[reference.result] : nullptr;
+                                      });
+}
+
+std::optional<ParsedReference> ModelGraph::prepare(const ParsedLayer& layer, const ParsedCall& call,
+                                                   const Results& results, std::vector<Symbol>& inputs,
+                                                   Within& within) const {
+  for (const auto* references : {&call.inputs, &call.mask_sources})
+    if (const ParsedReference* const missing = first_missing(*references, results)) return *missing;
+  inputs = find(call.inputs, results);
+  const CarriedMasks::Given given = masks_of_call(layer, call, inputs, results);
+  within.mask_of_first = given.of_first;
+  within.masks.clear();
+  for (const std::optional<ParsedReference>& mask : given.masks) {
+    if (mask && first_missing({*mask}, results) != nullptr) return mask;
+    within.masks.push_back(mask ? std::optional(find({*mask}, results).front()) : std::nullopt);
+  }
+  return {};
 }
 
 std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Symbol>& inputs, Within within) const {
@@ -323,9 +284,8 @@ std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Sy
     outermost->results = numbers_of(results);
     return with_unread(results, made, inputs);
   }
-  const bool is_causal = within.use_causal_mask;
   const Symbol first =
-      edited(call_layer(member, inputs, is_causal, has_batches_of_one(), opening_.kept), [&](Symbol::Node& node) {
+      edited(call_layer(member, inputs, within, has_batches_of_one(), opening_.kept), [&](Symbol::Node& node) {
         node.part_of = within.part_of;
         node.use_causal_mask = within.use_causal_mask;
         if (within.training) node.mode = mode_of(*within.training);
@@ -333,26 +293,43 @@ std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Sy
   // Weights that nothing reads are left out, because a model inside another one computes all of its results.
   const bool one = is_attention(member.config->class_name) && !within.return_attention_scores;
   std::vector<Symbol> results = one ? std::vector{first} : results_of(first);
-  opening_.masks.note(*member.config, within.has_named_mask, inputs, results);
+  opening_.masks.note(*member.config, within.has_named_mask, within.mask_of_first, inputs, results);
   if (within.made) within.made->insert(within.made->end(), results.begin(), results.end());
   return results;
 }
 
+/// Describes the results of a layer's call and the masks that it is given. `part_of`: by the number of the symbol.
+void describe_results(const std::vector<Symbol>& results, const std::map<std::uint64_t, PartResult>& part_of,
+                      PartCall& described) {
+  for (const Symbol& result : results) described.shapes.push_back(result.shape());
+  const Symbol::Node& call = results.front().node();
+  described.given_masks = call.given_masks;
+  for (std::size_t mask = described.inputs.size(); mask < call.inputs.size(); ++mask)
+    described.inputs.push_back(part_of.at(call.inputs[mask].node().number));
+}
+
 void ModelGraph::describe(const std::vector<Symbol>& inputs, const Results& results) const {
-  std::map<std::string, int> first_call;  // number of each layer's first call; -1 - i for input i
+  std::map<std::string, int> first_call;        // number of each layer's first call; -1 - i for input i
+  std::map<std::uint64_t, PartResult> part_of;  // by the number of the symbol
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     nested_->inputs.push_back({.name = config_.inputs[i].layer,
                                .shape = inputs[i].shape(),
                                .batch_size = batch_size_of(declared_shape(config_.inputs[i]))});
     first_call[config_.inputs[i].layer] = -1 - static_cast<int>(i);
+    part_of[inputs[i].node().number] = {.call = -1 - static_cast<int>(i)};
   }
   int calls = 0;
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    if (members_[i] == nullptr) continue;
     const std::string& name = config_.layers[i].name;
+    if (members_[i] == nullptr || !results.contains(name)) continue;
     require<InputError>(first_call.emplace(name, calls).second, "model '{}' has two layers of the name '{}'",
                         config_.name, name);
-    calls += static_cast<int>(results.at(name).size());
+    for (const std::vector<Symbol>& of_call : results.at(name)) {
+      for (std::size_t result = 0; result < of_call.size(); ++result)
+        part_of.try_emplace(of_call[result].node().number,
+                            PartResult{.call = calls, .result = static_cast<int>(result)});
+      ++calls;
+    }
   }
   const auto result_of = [&](const ParsedReference& reference) {
     const int first = first_call.at(reference.layer);
@@ -360,15 +337,14 @@ void ModelGraph::describe(const std::vector<Symbol>& inputs, const Results& resu
                       .result = static_cast<int>(reference.result)};
   };
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    if (members_[i] == nullptr) continue;
     const ParsedLayer& layer = config_.layers[i];
+    if (members_[i] == nullptr || !results.contains(layer.name)) continue;
     const std::vector<std::vector<Symbol>>& made = results.at(layer.name);
     for (std::size_t call = 0; call < made.size(); ++call) {
       PartCall& described = nested_->calls.emplace_back();
       described.part = static_cast<int>(nested_->layers.size());
       for (const ParsedReference& input : layer.calls[call].inputs) described.inputs.push_back(result_of(input));
-      if (members_[i]->layer)
-        for (const Symbol& result : made[call]) described.shapes.push_back(result.shape());
+      if (members_[i]->layer) describe_results(made[call], part_of, described);
       described.use_causal_mask = layer.calls[call].use_causal_mask;
       if (layer.calls[call].training) described.mode = mode_of(*layer.calls[call].training);
     }
@@ -389,7 +365,7 @@ ModelGraph::Results ModelGraph::run(const std::vector<Symbol>& inputs, const Wit
   std::set<std::size_t> pass;
   std::set<std::size_t> next_pass;
   for (std::size_t i = 0; i < members_.size(); ++i)
-    if (members_[i] != nullptr) pass.insert(i);
+    if (members_[i] != nullptr && !config_.layers[i].only_masks) pass.insert(i);
   for (; !pass.empty(); pass = std::exchange(next_pass, {})) {
     while (!pass.empty()) {
       const std::size_t i = pass.extract(pass.begin()).value();
@@ -398,19 +374,21 @@ ModelGraph::Results ModelGraph::run(const std::vector<Symbol>& inputs, const Wit
       const std::size_t before = done.size();
       while (done.size() < layer.calls.size()) {
         const ParsedCall& call = layer.calls[done.size()];
-        if (const ParsedReference* const missing = first_missing(call.inputs, results)) {
-          waiting[missing->layer].push_back(i);
-          break;
-        }
         // The argument of a layer's own call overrides that of the model around it.
         Within inside = within;
         if (call.training) inside.training = call.training;
         inside.use_causal_mask = call.use_causal_mask;
         inside.return_attention_scores = call.return_attention_scores;
         inside.has_named_mask = call.has_named_mask;
-        const std::vector<Symbol> given = find(call.inputs, results);
-        check_masks(layer, call, given, results);
-        done.push_back(call_member(*members_[i], given, inside));
+        std::vector<Symbol> inputs;
+        if (const std::optional<ParsedReference> missing = prepare(layer, call, results, inputs, inside)) {
+          waiting[missing->layer].push_back(i);
+          const auto operation = mask_operations_.find(missing->layer);
+          if (operation != mask_operations_.end() && !results.contains(missing->layer))
+            (operation->second > i ? pass : next_pass).insert(operation->second);
+          break;
+        }
+        done.push_back(call_member(*members_[i], inputs, inside));
       }
       if (done.size() == before) continue;
       for (const std::size_t waiter : std::exchange(waiting[layer.name], {}))
@@ -452,6 +430,7 @@ std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs, const Wi
 std::vector<SavedLayer> made_layers(const Opening& opening) {
   std::vector<SavedLayer> layers;
   for (const std::shared_ptr<Member>& member : opening.layers) {
+    if (!member->layer && member->config->only_masks) continue;
     require<InputError>(member->layer.has_value(), "layer '{}' is never called", member->name);
     layers.push_back({.layer = *member->layer, .group = member->group, .top_level = member->top_level});
   }

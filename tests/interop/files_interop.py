@@ -262,10 +262,47 @@ def unused_and_passed_on():
     return keras.Model([x, y, z], [made, x, layers.Add()([same, layers.Dense(6)(y)])])
 
 
-def another_mask():
-    ids, values = keras.Input((5,)), keras.Input((5, 3))
-    mask = layers.Masking(0.5)(values)._keras_mask
-    return keras.Model([ids, values], layers.LSTM(2, name="last")(layers.Embedding(9, 3, mask_zero=True)(ids), mask=mask))
+def given_masks():
+    """Calls that are given masks, by inputs, layers and operations, also where their inputs carry others; a model with a
+    mask as input."""
+    ids, key_ids, marks, key_marks = (keras.Input((size,)) for size in (6, 5, 6, 5))
+    of_keys = keras.Input((5,), dtype="bool")
+    ops = keras.ops
+    words, keys = layers.Embedding(9, 4, mask_zero=True)(ids), layers.Embedding(9, 4)(key_ids)
+    others = layers.Embedding(9, 4, mask_zero=True)(layers.ReLU()(marks - 3))
+    large = ops.logical_and(ids != 0, marks > 3)
+    sequence, mask = keras.Input((None, 4)), keras.Input((None,))
+    reader = keras.Model([sequence, mask], layers.GRU(3)(layers.Dense(4)(sequence), mask=ops.not_equal(mask, 0)), name="reader")
+    a = layers.LSTM(4, return_sequences=True)(words, mask=others._keras_mask)
+    b = layers.GRU(4, return_sequences=True, zero_output_for_mask=True)(keys, mask=of_keys, initial_state=layers.LSTM(4)(a))
+    c, *states = layers.LSTM(4, return_state=True)(a, initial_state=[layers.SimpleRNN(4)(b)] * 2, mask=large)
+    d = layers.Bidirectional(layers.SimpleRNN(4), merge_mode="sum")(words, initial_state=states, mask=layers.ReLU()(marks - 2))
+    attended = layers.AdditiveAttention()([words, keys], mask=[large, of_keys])
+    results = [layers.Attention()([words, keys, b], mask=[None, of_keys]), attended,
+               layers.MultiHeadAttention(2, 3)(words, b, value_mask=key_marks > 2),
+               layers.MultiHeadAttention(2, 3)(others, keys, value_mask=of_keys, attention_mask=ops.expand_dims(key_marks > 1, 1)),
+               layers.GroupQueryAttention(3, 4, 2)(words, keys, key=b, query_mask=large, value_mask=of_keys, use_causal_mask=True),
+               layers.TimeDistributed(layers.Dense(3))(words, mask=large), layers.BatchNormalization()(words, mask=large)]
+    ends = [c, d, reader([words, marks]), layers.GRU(3)(attended), layers.GlobalAveragePooling1D()(words, mask=large)]
+    ends += [layers.Flatten()(result) for result in results]
+    return keras.Model([ids, key_ids, marks, key_marks, of_keys], layers.Dense(3)(layers.Concatenate()(ends)))
+
+
+def mask_of_query():
+    ids, marks = keras.Input((5,)), keras.Input((5,))
+    words = layers.Embedding(9, 3)(ids)
+    return keras.Model([ids, marks], layers.MultiHeadAttention(2, 3, name="last")(words, words, query_mask=marks))
+
+
+def mask_of_model():
+    sequence, marks = keras.Input((5, 3)), keras.Input((5,))
+    inner = keras.Model(sequence, layers.LSTM(2)(sequence), name="inner")
+    return keras.Model([sequence, marks], inner(sequence, mask=marks))
+
+
+def mask_in_order():
+    sequence, marks = keras.Input((5, 3)), keras.Input((5,))
+    return keras.Model([sequence, marks], layers.LSTM(2, name="last")(sequence, None, marks))
 
 
 def mask_of_softmax():
@@ -283,12 +320,12 @@ OF_LAYERS = ("images", "sequences", "steps", "products", "merges", "encodings", 
              "activation_layers", "normalizations", "dropouts", "resized", "augmented", "all_activations", "wrapped",
              "preprocessing")
 
-OF_IDS = {"shared", "gpt", "encodings", "encodings_by_keras", "masked_operations_by_keras"}  # models whose inputs are ids below 9
+OF_IDS = {"shared", "gpt", "encodings", "encodings_by_keras", "masked_operations_by_keras", "given_masks", "given_masks_by_keras"}  # models whose inputs are ids below 9
 # The models that lockstep makes, with the shapes of their inputs.
 OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15, 4)], "sequences": [(54,)],
         "wrapped": [(6, 4)], "preprocessing": [(9, 8, 3)], "seq2seq": [(5, 3), (4, 2)], "stateful": [(5, 3)],
         "mixed": [(10, 10, 3)], "parts": [(4,), (4,)], "attention": [(6, 8), (5, 8), (6, 5)], "attention_options": [(6, 8), (4, 3, 8)],
-        "encodings": [(5,), (5,), (1,)], "merges": [(5, 4, 6)], "pools": [(10, 4)],
+        "encodings": [(5,), (5,), (1,)], "given_masks": [(6,), (5,), (6,), (5,)], "merges": [(5, 4, 6)], "pools": [(10, 4)],
         "activation_layers": [(6, 4)], "normalizations": [(5, 4, 6)],
         "transposes": [(3, 4, 3)], "channels": [(12, 4)], "dropouts": [(6, 5, 4)],
         "adaptive_pools": [(11, 7, 4)], "resized": [(9, 12, 3)],
@@ -301,17 +338,19 @@ THEIRS = {"sequential": sequential, "recurrent": recurrent, "nested": nested, "r
           "mixed_by_keras": mixed_by_keras, "attention_by_keras": attention_by_keras,
           "attention_options_by_keras": layers_interop.attention_options,
           "states_by_keras": states_by_keras, "stateful_by_keras": stateful_by_keras, "masks_by_keras": masks_by_keras,
-          "masked_operations_by_keras": masked_operations,
+          "masked_operations_by_keras": masked_operations, "given_masks_by_keras": given_masks,
           "unknown_sizes": unknown_sizes, "unknown_in_nested": unknown_in_nested, "unused_and_passed_on": unused_and_passed_on, "custom_by_keras": custom_by_keras,
           **{f"{name}_by_keras": layers_interop.MODELS[name] for name in OF_LAYERS}}
 # Models that lockstep refuses, and what the error says.
-REFUSED = {"another_mask": (another_mask, "'last' is called with a mask that is not the mask of its input"),
+REFUSED = {"mask_of_query": (mask_of_query, "'last' is called with a query_mask that is not the mask of its query, which Keras ignores"),
+           "mask_of_model": (mask_of_model, "'inner' is called with a mask that is not the mask of its input: give it to the layers inside"),
+           "mask_in_order": (mask_in_order, "'last' is called with a mask in order: in Keras, give it by name"),
            "mask_of_softmax": (mask_of_softmax, "the model's output would have the mask that a Softmax is given by name"),
            "causal_along_two_axes": (causal_along_two_axes, "'last': MultiHeadAttention with use_causal_mask needs one attention axis, got 2")}
 ALL = [*OURS, *THEIRS, *REFUSED]
 # Keras itself does not find these layers, lists of axes, score modes and operations again in .h5 files.
 ONLY_KERAS_3 = {"attention_options", "attention_options_by_keras", "of_applications", "normalizations", "preprocessing", "operations", "gpt", "vit", "operations_by_keras",
-                "all_operations_by_keras", "masked_operations_by_keras",
+                "all_operations_by_keras", "masked_operations_by_keras", "given_masks", "given_masks_by_keras",
                 *(f"{name}_by_keras" for name in OF_LAYERS)}
 
 

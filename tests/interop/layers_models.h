@@ -211,6 +211,7 @@ inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "attention_options") return attention_options_model();
   if (name == "masked") return masked_model();
   if (name == "masked_merges") return masked_merges_model();
+  if (name == "given_masks") return given_masks_model();
   if (name == "seq2seq") return seq2seq_model();
   if (name == "pools") return pools_model();
   if (name == "activation_layers") return activation_layers_model();

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include <lockstep/models/graph/attention_call.h>
+#include <lockstep/models/graph/symbol_operations.h>
 #include <lockstep/models/layers/keras_layers.h>
 #include <lockstep/models/training/sequential.h>
 
@@ -131,6 +135,29 @@ inline Model masked_merges_model() {
   ends.push_back(Flatten()(Dot({.axes = {2}})({a, b})));
   ends.push_back(GlobalAveragePooling1D()(x));
   return {{first, second, ids}, Dense({.units = 3})(Concatenate()(ends))};
+}
+
+/// Calls that are given masks, also where their inputs carry others.
+inline Model given_masks_model() {
+  const Symbol ids = Input({6});
+  const Symbol key_ids = Input({5});
+  const Symbol marks = Input({6});
+  const Symbol key_marks = Input({5});
+  const Symbol large = operation("Greater", {marks}, "{}", R"([{"tensor": 0}, 4])");
+  const Symbol words = Embedding({.input_dim = 9, .output_dim = 4, .mask_zero = true})(ids);
+  const Symbol keys = Embedding({.input_dim = 9, .output_dim = 4})(key_ids);
+  const Symbol a = LSTM({.units = 4, .return_sequences = true})({words}, {marks});
+  const Symbol b = Bidirectional(GRU({.units = 3}))({words}, {large});
+  const Symbol state = GRU({.units = 4})({keys}, {key_marks});
+  const Symbol c = SimpleRNN({.units = 4})({a, state}, {large});
+  const Symbol d = Attention()({a, keys}, {std::nullopt, key_marks});
+  const Symbol e = AdditiveAttention()(a, keys, {.query_mask = marks, .value_mask = key_marks});
+  const Symbol f = MultiHeadAttention({.num_heads = 2, .key_dim = 3})(a, keys, {.value_mask = key_marks});
+  const GroupQueryAttention groups({.head_dim = 3, .num_query_heads = 4, .num_key_value_heads = 2});
+  const Symbol g = groups(words, keys, {.key = keys, .query_mask = large, .key_mask = key_marks});
+  std::vector<Symbol> ends{b, c, GlobalAveragePooling1D()({e}, {large})};
+  for (const Symbol& sequence : {d, f, g}) ends.push_back(Flatten()(sequence));
+  return {{ids, key_ids, marks, key_marks}, Dense({.units = 3})(Concatenate()(ends))};
 }
 
 inline Model seq2seq_model() {

@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-enum LayerNumber { norm, relu, sigmoid, conv, pool, join, add, other_norm };
+enum LayerNumber { norm, relu, sigmoid, conv, pool, join, plus, other_norm };
 
 std::vector<Layer> layers() {
   return {BatchNormalization(),
@@ -39,7 +39,7 @@ Plan plan_of(const std::vector<GraphCall>& calls, const std::vector<int>& output
              const std::vector<Layer>& of = layers()) {
   std::vector<int> order(calls.size());
   std::iota(order.begin(), order.end(), 0);
-  return plan_steps(calls, order, of, outputs, make_masks(of));
+  return plan_steps(calls, order, of, outputs, have_masks(of, calls));
 }
 
 /// The plan for calls whose last one is the output.
@@ -69,7 +69,7 @@ TEST(Plan, AReluIsAStepWhereItCannotBeFused) {
 TEST(Plan, ABatchNormAddsTheOtherTermOfASumAndDoesItsRelu) {
   // As in a residual block: the shortcut is added to the batch norm's result.
   const std::vector<PlanStep> steps = steps_of(
-      {call(conv, {-1}), call(conv, {0}), call(norm, {1}), call(add, {0, 2}), call(relu, {3}), call(pool, {4})},
+      {call(conv, {-1}), call(conv, {0}), call(norm, {1}), call(plus, {0, 2}), call(relu, {3}), call(pool, {4})},
       layers());
   ASSERT_EQ(steps.size(), 4U);
   EXPECT_EQ(steps[2].layer, norm);
@@ -80,7 +80,8 @@ TEST(Plan, ABatchNormAddsTheOtherTermOfASumAndDoesItsRelu) {
 }
 
 TEST(Plan, TheLaterOfTwoBatchNormsAddsTheOther) {
-  const std::vector<PlanStep> steps = steps_of({call(norm, {-1}), call(other_norm, {-1}), call(add, {1, 0})}, layers());
+  const std::vector<PlanStep> steps =
+      steps_of({call(norm, {-1}), call(other_norm, {-1}), call(plus, {1, 0})}, layers());
   ASSERT_EQ(steps.size(), 2U);
   EXPECT_EQ(steps[1].layer, other_norm);
   EXPECT_THAT(steps[1].inputs, ElementsAre(-1, 0));
@@ -89,15 +90,16 @@ TEST(Plan, TheLaterOfTwoBatchNormsAddsTheOther) {
 
 TEST(Plan, ASumIsAStepWhereItCannotBeFused) {
   const auto count = [](const std::vector<GraphCall>& calls) { return steps_of(calls, layers()).size(); };
-  EXPECT_EQ(count({call(conv, {-1}), call(add, {0, -1})}), 2U) << "a convolution cannot add";
-  EXPECT_EQ(count({call(norm, {-1}), call(add, {0, -1, -2})}), 2U) << "three terms";
-  EXPECT_EQ(count({call(norm, {-1}), call(add, {0, 0})}), 2U) << "one result twice";
-  EXPECT_EQ(count({call(norm, {-1}), call(add, {0, -1}), call(join, {0, 1}, 6)}), 3U) << "a result read elsewhere, too";
-  EXPECT_EQ(count({call(norm, {-1}), call(relu, {0}), call(add, {1, -1})}), 2U) << "a ReLU before the sum";
-  GraphCall broadcast = call(add, {0, -1});
+  EXPECT_EQ(count({call(conv, {-1}), call(plus, {0, -1})}), 2U) << "a convolution cannot add";
+  EXPECT_EQ(count({call(norm, {-1}), call(plus, {0, -1, -2})}), 2U) << "three terms";
+  EXPECT_EQ(count({call(norm, {-1}), call(plus, {0, 0})}), 2U) << "one result twice";
+  EXPECT_EQ(count({call(norm, {-1}), call(plus, {0, -1}), call(join, {0, 1}, 6)}), 3U)
+      << "a result read elsewhere, too";
+  EXPECT_EQ(count({call(norm, {-1}), call(relu, {0}), call(plus, {1, -1})}), 2U) << "a ReLU before the sum";
+  GraphCall broadcast = call(plus, {0, -1});
   broadcast.broadcasts = true;
   EXPECT_EQ(count({call(norm, {-1}), broadcast}), 2U) << "a term of another shape";
-  EXPECT_EQ(count({call(norm, {-1}), call(norm, {-2}), call(add, {0, -1}), call(add, {1, 2})}), 4U)
+  EXPECT_EQ(count({call(norm, {-1}), call(norm, {-2}), call(plus, {0, -1}), call(plus, {1, 2})}), 4U)
       << "a layer that is called twice updates its statistics in the order of its calls";
 }
 
@@ -132,7 +134,7 @@ TEST(Plan, OnlyBatchNormsOfTheLastAxisAddAndWriteInPlace) {
   for (const auto& [axis, is_last] : {std::pair(-1, true), {3, true}, {1, false}, {2, false}, {-3, false}}) {
     std::vector<Layer> with_axis = layers();
     with_axis[norm] = BatchNormalization({.axis = axis});
-    EXPECT_EQ(steps_of({call(conv, {-1}), call(norm, {0}), call(add, {1, -1})}, with_axis).size(), is_last ? 2 : 3)
+    EXPECT_EQ(steps_of({call(conv, {-1}), call(norm, {0}), call(plus, {1, -1})}, with_axis).size(), is_last ? 2 : 3)
         << axis;
     const std::vector<PlanStep> steps =
         steps_of({call(norm, {-1}), call(pool, {-1}), call(join, {0, 1}, 6)}, with_axis);

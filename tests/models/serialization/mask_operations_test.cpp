@@ -1,4 +1,6 @@
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -63,30 +65,62 @@ TEST(MaskOperations, AreLeftToTheNetwork) {
   EXPECT_EQ(result_of({4, 7, 0, 0, 0}), result_of({0, 4, 0, 7, 0})) << "masked steps are skipped";
 }
 
-TEST(MaskOperations, OfOtherMasksAreRefused) {
-  const std::string first =
-      "layer 'first' is called with a mask that is not the mask of its input; only that can be read: make the mask "
-      "with "
-      "Masking, or Embedding with mask_zero, before the layer";
-  EXPECT_ERROR(InputError, first, model_from_config(masked_model(tensor("ids") + ", 3")));
-  EXPECT_ERROR(InputError, first, model_from_config(masked_model(tensor("later") + ", 0")));
-  EXPECT_ERROR(InputError, "layer 'last' is called with a mask that is not the mask of its input",
-               model_from_config(masked_model(tensor("ids") + ", 0", "LogicalXor")));
+/// The class names of the layers, and the result for ids.
+struct Opened {
+  std::vector<std::string> classes;
+  std::vector<float> result;
+};
+
+Opened opened(const Json& config, const std::vector<std::vector<std::int64_t>>& inputs) {
+  const SymbolicModel model = model_from_config(config);
+  const Network network(model.inputs, model.outputs, 0);
+  Opened found;
+  for (const Layer& layer : network.layers()) found.classes.emplace_back(layer.impl().class_name());
+  std::vector<Tensor> xs;
+  for (const std::vector<std::int64_t>& ids : inputs) xs.push_back(Tensor::from(ids, {1, 5}));
+  found.result = network.run(xs, Mode::inference).front().to_vector<float>();
+  return found;
 }
 
-TEST(MaskOperations, OfAnotherResultAreRefused) {
+TEST(MaskOperations, OfOtherMasksAreGivenToCalls) {
+  const Opened some = opened(masked_model(tensor("ids") + ", 3"), {{4, 7, 3, 3, 3}});
+  EXPECT_THAT(some.classes, testing::ElementsAre("Embedding", "NotEqual", "GRU", "GRU"))
+      << "the second GRU's input carries its mask";
+  EXPECT_EQ(some.result, opened(masked_model(tensor("ids") + ", 3"), {{3, 4, 3, 7, 3}}).result);
+  EXPECT_NE(some.result, opened(masked_model(tensor("ids") + ", 0"), {{4, 7, 3, 3, 3}}).result);
+  const Opened unlike = opened(masked_model(tensor("ids") + ", 0", "LogicalXor"), {{4, 7, 3, 3, 3}});
+  EXPECT_THAT(unlike.classes, testing::ElementsAre("Embedding", "GRU", "NotEqual", "LogicalXor", "GRU"));
+  EXPECT_THAT(unlike.result, testing::Each(0)) << "the second GRU skips all steps";
+}
+
+TEST(MaskOperations, ThatCannotBeReadAreRefusedWhereTheyAreNeeded) {
+  EXPECT_ERROR(InputError, "model 'masked': its outputs depend on a layer that is missing or depends on itself",
+               model_from_config(masked_model(tensor("later") + ", 0")));
+  EXPECT_ERROR(InputError, "operation 'joined' of class LogicalNand cannot be read; build the model of layers and",
+               model_from_config(masked_model(tensor("ids") + ", 0", "LogicalNand")));
+  Json model = masked_model(tensor("ids") + ", 0", "LogicalNand");
+  model["config"]["layers"][3]["inbound_nodes"][0]["args"][1] = 2;
+  EXPECT_ERROR(InputError, "a layer is called with a mask that it would have to compute: layer 'joined' of class",
+               model_from_config(model));
+}
+
+TEST(MaskOperations, OfAnotherResultAreGivenToCalls) {
   Json model = masked_model(tensor("ids") + ", 0");
   Json& layers = model["config"]["layers"];
   layers.insert(layers.begin() + 1, layers[0]);
   layers[1]["name"] = layers[1]["config"]["name"] = "marks";
   model["config"]["input_layers"] = {{"ids", 0, 0}, {"marks", 0, 0}};
-  Json others = layers[2];
-  others["name"] = others["config"]["name"] = "others";
-  others["inbound_nodes"][0]["args"][0] = Json::parse(tensor("marks"));
-  layers.insert(layers.begin() + 3, others);
-  layers[4]["inbound_nodes"][0]["args"][0] = Json::parse(tensor("marks"));
-  EXPECT_ERROR(InputError, "layer 'first' is called with a mask that is not the mask of its input",
-               model_from_config(model));
+  layers[3]["inbound_nodes"][0]["args"][0] = Json::parse(tensor("marks"));
+  const Opened some = opened(model, {{4, 7, 1, 2, 3}, {1, 1, 0, 0, 0}});
+  EXPECT_THAT(some.classes, testing::ElementsAre("Embedding", "NotEqual", "GRU", "GRU"));
+  EXPECT_EQ(some.result, opened(model, {{1, 4, 2, 7, 3}, {0, 1, 0, 1, 0}}).result);
+  layers[5]["inbound_nodes"][0]["kwargs"] = {{"mask", Json::parse(tensor("marks"))}};
+  layers[6]["inbound_nodes"][0]["kwargs"] = {{"mask", Json::parse(tensor("marks"))}};
+  layers.erase(3);
+  layers.erase(3);
+  const Opened direct = opened(model, {{4, 7, 1, 2, 3}, {1, 1, 0, 0, 0}});
+  EXPECT_THAT(direct.classes, testing::ElementsAre("Embedding", "GRU", "GRU"));
+  EXPECT_EQ(direct.result, opened(model, {{1, 4, 2, 7, 3}, {0, 1, 0, 1, 0}}).result);
 }
 
 /// masked_model with a Softmax of the ids, of these arguments, and another layer, which is an output.
@@ -184,12 +218,14 @@ TEST(MaskOperations, AreThoseOfLayersThatJoinMasks) {
   EXPECT_EQ(model_from_config(joined_model("Attention", "-1", "converted")).layers.size(), 4U);
   EXPECT_EQ(model_from_config(joined_model("Concatenate", "-1", "concatenated")).layers.size(), 4U);
   EXPECT_EQ(model_from_config(joined_model("Concatenate", "1", "concatenated")).layers.size(), 4U);
-  for (const char* axis : {"-1", "1"})
-    EXPECT_ERROR(InputError, "layer 'last' is called with a mask that is not the mask of its input",
-                 model_from_config(joined_model("Concatenate", axis, "either")));
-  for (const char* mask : {"concatenated", "converted", "of_words"})
-    EXPECT_ERROR(InputError, "layer 'last' is called with a mask that is not the mask of its input",
-                 model_from_config(joined_model("Add", "-1", mask)));
+  EXPECT_EQ(model_from_config(joined_model("Concatenate", "-1", "either")).layers.size(), 8U)
+      << "the operations of a mask that is not carried are kept";
+  EXPECT_ERROR(InputError,
+               "layer 'last': a call of GRU on (15, 3) needs a mask of the first axes of that shape, got (5)",
+               model_from_config(joined_model("Concatenate", "1", "either")));
+  EXPECT_EQ(model_from_config(joined_model("Add", "-1", "concatenated")).layers.size(), 16U);
+  EXPECT_EQ(model_from_config(joined_model("Add", "-1", "converted")).layers.size(), 6U);
+  EXPECT_EQ(model_from_config(joined_model("Add", "-1", "of_words")).layers.size(), 5U);
 }
 
 /// As Keras saves Embedding -> x * 2 -> `layer`.
@@ -280,14 +316,101 @@ TEST(MaskOperations, OperationsOfSeveralCallsOnMaskedResultsAreRefused) {
                model_from_config(model));
 }
 
-TEST(MaskOperations, AreRefusedWhereInitialStatesAreGiven) {
+TEST(MaskOperations, AreGivenToCallsWithInitialStates) {
   Json model = masked_model(tensor("ids") + ", 0");
-  Json& call = model["config"]["layers"][5]["inbound_nodes"][0];
-  call["kwargs"]["initial_state"] = Json::parse("[" + tensor("first") + "]");
-  EXPECT_ERROR(InputError, "layer 'last' is called with mask = ", model_from_config(model));
+  Json& layers = model["config"]["layers"];
+  Json state = layers[4];
+  state["name"] = state["config"]["name"] = "state";
+  state["config"]["return_sequences"] = false;
+  layers.insert(layers.begin() + 5, state);
+  Json& call = layers[6]["inbound_nodes"][0];
+  call["kwargs"]["initial_state"] = Json::parse("[" + tensor("state") + "]");
+  const Opened named = opened(model, {{4, 7, 0, 0, 0}});
+  EXPECT_EQ(named.result, opened(model, {{0, 4, 0, 7, 0}}).result);
+  call["args"].push_back(call["kwargs"]["initial_state"]);
   call["kwargs"].erase("initial_state");
-  call["args"].push_back(Json::parse(tensor("first")));
-  EXPECT_ERROR(InputError, "layer 'last' is called with mask = ", model_from_config(model));
+  EXPECT_EQ(opened(model, {{0, 4, 0, 7, 0}}).result, named.result);
+  call["args"].push_back(std::exchange(call["kwargs"], Json::object())["mask"]);
+  EXPECT_ERROR(InputError, "layer 'last' is called with a mask in order: in Keras, give it by name, mask=...",
+               model_from_config(model));
+}
+
+TEST(MaskOperations, OfAttentionAreGivenByTheirNames) {
+  Json model = masked_model(tensor("ids") + ", 3");
+  Json& layers = model["config"]["layers"];
+  const auto attention = [&](const std::string& class_name, const std::string& options, const std::string& args,
+                             const std::string& kwargs) {
+    layers[4] = entry(class_name, "first", any_layer + options, args, kwargs);
+    layers[5]["inbound_nodes"][0]["kwargs"] = Json::object();
+    return opened(model, {{4, 7, 3, 3, 3}}).result;
+  };
+  const std::string two = tensor("words") + ", " + tensor("words");
+  const std::string mask = tensor("not_equal");
+  const std::string heads = R"(, "num_heads": 2, "key_dim": 3)";
+  const std::string groups = R"(, "num_query_heads": 2, "num_key_value_heads": 1, "head_dim": 3)";
+  for (const auto& [class_name, options] :
+       {std::pair("MultiHeadAttention", heads), std::pair("GroupQueryAttention", groups)}) {
+    const auto of_call = [&](const std::string& args, const std::string& kwargs) {
+      return attention(class_name, options, args, kwargs);
+    };
+    const std::vector<float> named = of_call(two, R"("value_mask": )" + mask);
+    EXPECT_EQ(of_call(two, R"("key_mask": )" + mask), named);
+    EXPECT_NE(of_call(two, ""), named);
+  }
+  EXPECT_ERROR(
+      InputError,
+      "layer 'first' is called with a query_mask that is not the mask of its query, which Keras ignores: leave "
+      "it out, or give an attention_mask",
+      attention("MultiHeadAttention", heads, two, R"("query_mask": )" + mask));
+  EXPECT_NE(attention("GroupQueryAttention", groups, two, R"("query_mask": )" + mask),
+            attention("GroupQueryAttention", groups, two, ""));
+  EXPECT_ERROR(InputError, "layer 'first' is called with a mask in order: in Keras, give it by name, mask=...",
+               attention("MultiHeadAttention", heads, two + ", null, null, " + mask, ""));
+  const std::string list = "[" + two + "]";
+  const std::vector<float> of_value = attention("Attention", "", list, R"("mask": [null, )" + mask + "]");
+  EXPECT_NE(attention("Attention", "", list, ""), of_value);
+  EXPECT_NE(attention("Attention", "", list, R"("mask": [)" + mask + ", " + mask + "]"), of_value);
+  EXPECT_ERROR(InputError, "layer 'first' is called with a mask in order: in Keras, give it by name, mask=...",
+               attention("Attention", "", list + ", [" + mask + ", " + mask + "]", ""));
+}
+
+TEST(MaskOperations, OfNumbersAreNotGivenToLayersThatMultiplyByThem) {
+  Json model = masked_model(tensor("ids") + ", 0");
+  Json& layers = model["config"]["layers"];
+  layers[4] = entry("BatchNormalization", "first", any_layer, tensor("words"), R"("mask": )" + tensor("ids"));
+  EXPECT_ERROR(InputError,
+               "layer 'first' is called with a mask of numbers, by which Keras multiplies: give it a comparison, such "
+               "as mask != 0",
+               model_from_config(model));
+}
+
+TEST(MaskOperations, AreNotGivenToModels) {
+  Json model = shared_model(entry("GRU", "last", any_layer + R"(, "units": 2)", tensor("x")));
+  Json& layers = model["config"]["layers"];
+  layers.push_back(entry("NotEqual", "not_equal", "", tensor("ids") + ", 3"));
+  for (Json& layer : layers)
+    if (layer["name"] == "inner") layer["inbound_nodes"][1]["kwargs"] = {{"mask", Json::parse(tensor("not_equal"))}};
+  EXPECT_ERROR(
+      InputError,
+      "model 'inner' is called with a mask that is not the mask of its input: give it to the layers inside the "
+      "model, as a further input",
+      model_from_config(model));
+}
+
+TEST(MaskOperations, AreWrittenAsTheyAreRead) {
+  Json model = masked_model(tensor("ids") + ", 3");
+  const SymbolicModel read = model_from_config(model);
+  const Network network(read.inputs, read.outputs, 0);
+  const Json written = network_config(saved_keras_model(network, "masked"));
+  const std::vector<std::vector<std::int64_t>> ids{{4, 3, 7, 3, 3}};
+  EXPECT_EQ(opened(written, ids).result, opened(model, ids).result);
+  for (const Json& layer : written["config"]["layers"]) {
+    if (layer["name"] != "first") continue;
+    const Json& node = layer["inbound_nodes"][0];
+    EXPECT_EQ(node["args"].size(), 1U);
+    EXPECT_EQ(node["kwargs"]["mask"]["config"]["dtype"], "bool");
+    EXPECT_EQ(node["kwargs"]["mask"]["config"]["keras_history"], Json({"not_equal", 0, 0}));
+  }
 }
 
 }  // namespace
