@@ -3,10 +3,11 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Arithmetic, its operators and cast. They are apart from elementwise.h because most sources need no other element-wise
-// ops. Results have the operands' dtype, f32 or bf16, and are differentiable. divide converts integers, u8 and bool to
-// f32; the other functions also take i32 and i64. Integer ops have no gradient, their overflow wraps around, and a
-// scalar operand must be an integer in the dtype's range. All except cast throw InvalidArgument for other dtypes,
-// scalars that an integer dtype cannot represent, operands of different dtypes, and undefined tensors.
+// ops. Results have the operands' dtype; those of f32 and bf16 are differentiable. divide converts integers, u8 and
+// bool to f32. The other functions follow NumPy: ops of integers and u8 wrap around on overflow; for bool, add is
+// "or", multiply is "and", the result of square is i32, and subtract and negative throw InvalidArgument. A scalar
+// operand must be a number that the tensor's dtype can represent. All except cast throw InvalidArgument for other
+// scalars, operands of different dtypes, and undefined tensors.
 
 namespace lockstep {
 

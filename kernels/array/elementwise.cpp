@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include <lockstep/kernels/array/activations.h>
@@ -141,13 +142,23 @@ BackwardFn binary_gradient(BinaryOp op, const Tensor& a, const Tensor& b, const 
   fail<BrokenInvariant>("binary op {} has no gradient", static_cast<int>(op));
 }
 
+Tensor binary(BinaryOp op, const Tensor& left, const Tensor& right);
+
+/// Of u8 or bool, as in NumPy: the sum of bools is true if one of them is. `power`, `floor_divide` and `mod` of bools
+/// have results in i32.
+Tensor of_bytes(BinaryOp op, const Tensor& a, const Tensor& b) {
+  const bool takes_no_bool = op == BinaryOp::subtract || op == BinaryOp::squared_difference;
+  if (takes_no_bool) require_no_bool(name_of(op), a);
+  const Tensor y = binary(op, counted(a), counted(b));
+  const bool gives_integers = op == BinaryOp::power || op == BinaryOp::floor_divide || op == BinaryOp::mod;
+  return a.dtype() == DType::boolean && gives_integers ? y : in_dtype(a.dtype(), y);
+}
+
 Tensor binary(BinaryOp op, const Tensor& left, const Tensor& right) try {
-  const bool is_of_reals = op == BinaryOp::divide || op == BinaryOp::arctan2 || op == BinaryOp::logaddexp;
-  const auto operand = [&](const Tensor& x) {
-    if (!is_of_reals) require_number(name_of(op), x);
-    return to_current_device(is_of_reals ? as_real(name_of(op), x) : x);
-  };
   require_same_dtype(name_of(op), left, right);
+  const bool is_of_reals = op == BinaryOp::divide || op == BinaryOp::arctan2 || op == BinaryOp::logaddexp;
+  if (!is_of_reals && is_byte(left.dtype())) return of_bytes(op, left, right);
+  const auto operand = [&](const Tensor& x) { return to_current_device(is_of_reals ? as_real(name_of(op), x) : x); };
   const Tensor a = operand(left);
   const Tensor b = operand(right);
   const Tensor y = Tensor::empty(broadcast_shape(name_of(op), a.shape(), b.shape()), a.dtype());
@@ -158,8 +169,25 @@ Tensor binary(BinaryOp op, const Tensor& left, const Tensor& right) try {
   rethrow_from(name_of(op), error);
 }
 
+///@{
+/// An op whose results for bool are i32.
+Tensor with_number(BinaryOp op, const Tensor& x, double b) try {
+  const Tensor a = bool_counted(x);
+  return binary(op, a, number_like(name_of(op), a, b));
+} catch (Error& error) {
+  rethrow_from(name_of(op), error);
+}
+Tensor with_number(BinaryOp op, double a, const Tensor& x) try {
+  const Tensor b = bool_counted(x);
+  return binary(op, number_like(name_of(op), b, a), b);
+} catch (Error& error) {
+  rethrow_from(name_of(op), error);
+}
+///@}
+
 /// x * scale + shift, real.
 Tensor affine(const char* op, const Tensor& operand, double scale, double shift) try {
+  require_defined(op, operand);
   const Tensor x = to_current_device(operand);
   const auto factor = static_cast<float>(scale);
   const Tensor y = Tensor::empty(x.shape(), x.dtype());
@@ -216,12 +244,13 @@ Tensor add_n(std::span<const Tensor> operands) try {
   require(!operands.empty(), "add_n needs at least one tensor");
   std::vector<Tensor> parts;
   for (const Tensor& part : operands) {
-    require_number("add_n", part);
+    require_defined("add_n", part);
     require(part.shape() == operands[0].shape() && part.dtype() == operands[0].dtype(),
             "add_n takes tensors of one shape and dtype, got {} and {}", operands[0], part);
     parts.push_back(to_current_device(part));
   }
   if (parts.size() == 1) return parts[0];
+  if (is_byte(parts[0].dtype())) return std::accumulate(parts.begin() + 1, parts.end(), parts[0]);
   const Tensor y = Tensor::empty(parts[0].shape(), parts[0].dtype());
   apply(BinaryOp::add, parts[0], parts[1], y);
   for (std::size_t i = 2; i < parts.size(); ++i) apply(BinaryOp::add, y, parts[i], y);
@@ -236,23 +265,19 @@ Tensor add_n(std::span<const Tensor> operands) try {
 }
 
 Tensor add(const Tensor& x, double b) {
-  require_number("add", x);
-  return is_integer(x.dtype()) ? add(x, number_like("add", x, b)) : affine("add", x, 1, b);
+  return is_real(x.dtype()) ? affine("add", x, 1, b) : add(x, number_like("add", x, b));
 }
 
 Tensor subtract(const Tensor& x, double b) {
-  require_number("subtract", x);
-  return is_integer(x.dtype()) ? subtract(x, number_like("subtract", x, b)) : affine("subtract", x, 1, -b);
+  return is_real(x.dtype()) ? affine("subtract", x, 1, -b) : subtract(x, number_like("subtract", x, b));
 }
 
 Tensor subtract(double a, const Tensor& x) {
-  require_number("subtract", x);
-  return is_integer(x.dtype()) ? subtract(number_like("subtract", x, a), x) : affine("subtract", x, -1, a);
+  return is_real(x.dtype()) ? affine("subtract", x, -1, a) : subtract(number_like("subtract", x, a), x);
 }
 
 Tensor multiply(const Tensor& x, double b) {
-  require_number("multiply", x);
-  return is_integer(x.dtype()) ? multiply(x, number_like("multiply", x, b)) : affine("multiply", x, b, 0);
+  return is_real(x.dtype()) ? affine("multiply", x, b, 0) : multiply(x, number_like("multiply", x, b));
 }
 
 Tensor divide(double a, const Tensor& x) { return real_unary({UnaryOp::divided, static_cast<float>(a)}, x); }
@@ -273,17 +298,16 @@ Tensor& operator/=(Tensor& a, double b) {
 }
 
 Tensor power(const Tensor& x, double b) {
-  require_number("power", x);
-  if (!is_integer(x.dtype())) return unary({UnaryOp::power, static_cast<float>(b)}, x);
+  if (is_real(x.dtype())) return unary({UnaryOp::power, static_cast<float>(b)}, x);
   require(b >= 0, "power by {} takes f32 or bf16, got {}", b, x);
-  return power(x, number_like("power", x, b));
+  return with_number(BinaryOp::power, x, b);
 }
 
-Tensor power(double a, const Tensor& x) { return power(number_like("power", x, a), x); }
-Tensor floor_divide(const Tensor& a, double b) { return floor_divide(a, number_like("floor_divide", a, b)); }
-Tensor floor_divide(double a, const Tensor& b) { return floor_divide(number_like("floor_divide", b, a), b); }
-Tensor mod(const Tensor& a, double b) { return mod(a, number_like("mod", a, b)); }
-Tensor mod(double a, const Tensor& b) { return mod(number_like("mod", b, a), b); }
+Tensor power(double a, const Tensor& b) { return with_number(BinaryOp::power, a, b); }
+Tensor floor_divide(const Tensor& a, double b) { return with_number(BinaryOp::floor_divide, a, b); }
+Tensor floor_divide(double a, const Tensor& b) { return with_number(BinaryOp::floor_divide, a, b); }
+Tensor mod(const Tensor& a, double b) { return with_number(BinaryOp::mod, a, b); }
+Tensor mod(double a, const Tensor& b) { return with_number(BinaryOp::mod, a, b); }
 
 Tensor squared_difference(const Tensor& a, double b) {
   return squared_difference(a, number_like("squared_difference", a, b));
@@ -305,14 +329,15 @@ Tensor logaddexp(const Tensor& x, double b) {
 Tensor logaddexp(double a, const Tensor& b) { return logaddexp(b, a); }
 
 Tensor negative(const Tensor& x) try {
-  require_number("negative", x);
-  return is_integer(x.dtype()) ? subtract(0, x) : unary(UnaryOp::negative, x);
+  if (is_real(x.dtype())) return unary(UnaryOp::negative, x);
+  require_no_bool("negative", x);
+  return subtract(0, x);
 } catch (Error& error) {
   rethrow_from("negative", error);
 }
 
 Tensor abs(const Tensor& x) try {
-  require_number("abs", x);
+  if (is_byte(x.dtype())) return copied("abs", x);
   return is_integer(x.dtype()) ? maximum(x, subtract(0, x)) : unary(UnaryOp::abs, x);
 } catch (Error& error) {
   rethrow_from("abs", error);
@@ -325,8 +350,9 @@ Tensor log10(const Tensor& x) { return real_unary(UnaryOp::log10, x); }
 Tensor sqrt(const Tensor& x) { return real_unary(UnaryOp::sqrt, x); }
 
 Tensor square(const Tensor& x) try {
-  require_number("square", x);
-  return is_integer(x.dtype()) ? multiply(x, x) : unary(UnaryOp::square, x);
+  if (is_real(x.dtype())) return unary(UnaryOp::square, x);
+  const Tensor number = bool_counted(x);
+  return multiply(number, number);
 } catch (Error& error) {
   rethrow_from("square", error);
 }
@@ -356,8 +382,9 @@ Tensor reciprocal(const Tensor& x) try {
 Tensor erf(const Tensor& x) { return real_unary(UnaryOp::erf, x); }
 
 Tensor sign(const Tensor& x) try {
-  require_number("sign", x);
-  return is_integer(x.dtype()) ? clip(x, -1, 1) : unary(UnaryOp::sign, x);
+  if (is_real(x.dtype())) return unary(UnaryOp::sign, x);
+  require_no_bool("sign", x);
+  return is_integer(x.dtype()) ? clip(x, -1, 1) : minimum(x, 1);
 } catch (Error& error) {
   rethrow_from("sign", error);
 }
@@ -378,23 +405,20 @@ Tensor round(const Tensor& x, int decimals) {
 }
 
 Tensor maximum(const Tensor& x, double lowest) {
-  require_number("maximum", x);
-  if (is_integer(x.dtype())) return maximum(x, number_like("maximum", x, lowest));
-  return unary({UnaryOp::maximum, static_cast<float>(lowest)}, x);
+  if (is_real(x.dtype())) return unary({UnaryOp::maximum, static_cast<float>(lowest)}, x);
+  return maximum(x, number_like("maximum", x, lowest));
 }
 
 Tensor minimum(const Tensor& x, double highest) {
-  require_number("minimum", x);
-  if (is_integer(x.dtype())) return minimum(x, number_like("minimum", x, highest));
-  return unary({UnaryOp::minimum, static_cast<float>(highest)}, x);
+  if (is_real(x.dtype())) return unary({UnaryOp::minimum, static_cast<float>(highest)}, x);
+  return minimum(x, number_like("minimum", x, highest));
 }
 
 Tensor clip(const Tensor& x, double lowest, double highest) try {
   require(lowest <= highest, "clip takes bounds in increasing order, got {} and {}", lowest, highest);
-  require_number("clip", x);
-  if (is_integer(x.dtype()))
-    return minimum(maximum(x, number_like("clip", x, lowest)), number_like("clip", x, highest));
-  return unary({UnaryOp::clip, static_cast<float>(lowest), static_cast<float>(highest)}, x);
+  if (is_real(x.dtype())) return unary({UnaryOp::clip, static_cast<float>(lowest), static_cast<float>(highest)}, x);
+  const Tensor number = bool_counted(x);
+  return minimum(maximum(number, number_like("clip", number, lowest)), number_like("clip", number, highest));
 } catch (Error& error) {
   rethrow_from("clip", error);
 }

@@ -5,12 +5,13 @@
 #include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Element-wise ops on f32 or bf16; results have the operands' dtype. All are differentiable; the gradient of step
+// Element-wise ops; results have the operands' dtype. For f32 and bf16, all are differentiable; the gradient of step
 // functions such as floor is 0. maximum, minimum, power, squared_difference, add_n, floor_divide, mod, abs, sign and
-// clip also take i32 and i64, by the rules of arithmetic.h. trunc, and round to 0 or more decimals, return integers, u8
-// and bool unchanged; the other functions convert them to f32. Throw InvalidArgument for other dtypes, scalars that an
-// integer dtype cannot represent, operands of different dtypes, and undefined tensors. Activations are in
-// activations.h.
+// clip compute integers, u8 and bool by the rules of arithmetic.h. For bool, the results of power, floor_divide, mod
+// and clip are i32, and squared_difference and sign throw InvalidArgument. abs and trunc, and round to 0 or more
+// decimals, return u8 and bool unchanged, trunc and round also integers; the other functions convert them to f32. Throw
+// InvalidArgument for scalars that the dtype cannot represent, operands of different dtypes, and undefined tensors.
+// Activations are in activations.h.
 
 namespace lockstep {
 

@@ -25,6 +25,11 @@ inline void require_number(const char* op, const Tensor& x) {
           x, x.defined() ? "; cast it" : "");
 }
 
+/// Throws InvalidArgument naming the op if x, a defined tensor, is bool.
+inline void require_no_bool(const char* op, const Tensor& x) {
+  require(x.dtype() != DType::boolean, "{} takes f32, bf16, i32, i64 or u8, got {}; cast it", op, x);
+}
+
 /// Throws InvalidArgument naming the op unless both are defined tensors of one dtype.
 inline void require_same_dtype(const char* op, const Tensor& a, const Tensor& b) {
   require(a.defined() && b.defined(), "{} takes two tensors, got {} and {}", op, a, b);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op/layout.h>
+#include <lockstep/kernels/op/transfer.h>
 #include <lockstep/runtime/core/dtype.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
@@ -18,5 +20,15 @@ inline Tensor number_like(const char* op, const Tensor& x, double number) try {
 } catch (Error& error) {
   rethrow_from(op, error);
 }
+
+/// Whether `dtype` is u8 or bool, whose arithmetic is computed in i32.
+constexpr bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::boolean; }
+
+///@{
+/// `x` itself, or x converted to i32 on the calling thread's device if it is u8 or bool (counted), or if it is bool
+/// (bool_counted).
+inline Tensor counted(const Tensor& x) { return is_byte(x.dtype()) ? in_dtype(DType::i32, to_current_device(x)) : x; }
+inline Tensor bool_counted(const Tensor& x) { return x.dtype() == DType::boolean ? counted(x) : x; }
+///@}
 
 }  // namespace lockstep

@@ -73,7 +73,7 @@ Tensor add_up(const char* op, const Tensor& operand, AxisSet axes, bool keepdims
 
 /// `chosen`: the axes, or null for all.
 Tensor add_up(const char* op, const Tensor& x, const std::vector<int>* chosen, bool keepdims, bool mean) try {
-  require_real(op, x);
+  require_defined(op, x);
   return add_up(op, x, axes_of(x.shape(), chosen), keepdims, mean);
 } catch (Error& error) {
   rethrow_from(op, error);
@@ -168,7 +168,8 @@ Tensor extreme_gradient_by_ops(const char* op, const Reduced& of, const Tensor& 
 }
 
 Tensor reduce(const char* op, ReduceOp kind, const Tensor& operand, const std::vector<int>* chosen, bool keepdims) try {
-  require_number(op, operand);
+  require_defined(op, operand);
+  if (is_byte(operand.dtype())) return in_dtype(operand.dtype(), reduce(op, kind, counted(operand), chosen, keepdims));
   const AxisSet axes = axes_of(operand.shape(), chosen);
   const Tensor x = to_current_device(operand);
   const Tensor y = Tensor::empty(reduced_shape(x.shape(), axes, keepdims), x.dtype());
@@ -191,10 +192,7 @@ Tensor reduce(const char* op, ReduceOp kind, const Tensor& operand, const std::v
 }
 
 Tensor sum(const Tensor& x, const std::vector<int>* axes, bool keepdims) try {
-  if (x.defined() && x.dtype() == DType::boolean)
-    return sum(in_dtype(DType::i32, to_current_device(x)), axes, keepdims);
-  require_number("sum", x);
-  if (is_integer(x.dtype())) return reduce("sum", ReduceOp::sum, x, axes, keepdims);
+  if (!is_real(x.dtype())) return reduce("sum", ReduceOp::sum, counted(x), axes, keepdims);
   return add_up("sum", x, axes, keepdims, false);
 } catch (Error& error) {
   rethrow_from("sum", error);

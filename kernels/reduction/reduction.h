@@ -5,30 +5,29 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Reductions of f32 or bf16 tensors. sum, max and min also take i32 and i64, whose overflow wraps around; any and all
-// take any dtype. Each function reduces either all elements, which gives a result of rank 0, or the elements along
-// `axes` (negative axes count from the end); with `keepdims` the reduced axes remain with size 1. The order of addition
-// depends only on the shape and the kind of device, so the same input gives the same bits. Throw InvalidArgument for
-// other dtypes, undefined tensors, and axes that x does not have or that are given twice.
+// Reductions of tensors of any dtype. Each function reduces either all elements, which gives a result of rank 0, or the
+// elements along `axes` (negative axes count from the end); with `keepdims` the reduced axes remain with size 1. The
+// order of addition depends only on the shape and the kind of device, so the same input gives the same bits. Throw
+// InvalidArgument for undefined tensors, and axes that x does not have or that are given twice.
 
 namespace lockstep {
 
 ///@{
-/// The sum; 0 if there are no elements. Also takes bool, for which the result is the number of true elements, i32.
+/// The sum, in x's dtype, or i32 for u8 and bool; 0 if there are no elements. Sums of integers wrap around.
 /// Differentiable.
 Tensor sum(const Tensor& x);
 Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// The mean. Takes any dtype; the result is f32 for dtypes other than f32 and bf16. The mean of no elements is NaN, as
+/// The mean, in x's dtype, or f32 for dtypes other than f32 and bf16. The mean of no elements is NaN, as
 /// in NumPy. Differentiable.
 Tensor mean(const Tensor& x);
 Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// The largest and the smallest element; NaN if one element is NaN. Differentiable: elements that equal the result
-/// share its gradient equally, as in TensorFlow. Throw InvalidArgument if a reduced axis has size 0 and the result has
-/// elements.
+/// The largest and the smallest element, in x's dtype; NaN if one element is NaN. Differentiable: elements that equal
+/// the result share its gradient equally, as in TensorFlow. Throw InvalidArgument if a reduced axis has size 0 and the
+/// result has elements.
 Tensor max(const Tensor& x);
 Tensor max(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 Tensor min(const Tensor& x);

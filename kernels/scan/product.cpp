@@ -8,6 +8,7 @@
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/op/number.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/reduction/axis_groups.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
@@ -58,8 +59,8 @@ Tensor product_gradient_by_ops(const Tensor& x, const std::vector<int>& order, c
 }  // namespace
 
 Tensor prod(const Tensor& operand, const std::vector<int>& axes, bool keepdims) try {
-  require_number("prod", operand);
-  const Tensor x = to_current_device(operand);
+  require_defined("prod", operand);
+  const Tensor x = to_current_device(counted(operand));
   const AxisSet reduced = axis_set(x.shape(), axes);
   const Tensor y = Tensor::empty(reduced_shape(x.shape(), reduced, keepdims), x.dtype());
   reduce_axes(ReduceOp::prod, x, reduced, y);
@@ -80,7 +81,7 @@ Tensor prod(const Tensor& operand, const std::vector<int>& axes, bool keepdims) 
 }
 
 Tensor prod(const Tensor& x) {
-  require_number("prod", x);
+  require_defined("prod", x);
   return prod(x, all_axes(x));
 }
 

@@ -7,8 +7,8 @@
 namespace lockstep {
 
 ///@{
-/// The product of all elements or over `axes`, with the arguments, dtypes and errors of max (reduction.h), except that
-/// the product of no elements is 1. Products of integers wrap around. Differentiable, even if elements are 0 or the
+/// The product of all elements or over `axes`, with the arguments and dtypes of sum (reduction.h); the product of no
+/// elements is 1. Products of integers wrap around. Differentiable, even if elements are 0 or the
 /// product under- or overflows: the gradient of an element is the product's gradient times the product of all other
 /// elements, computed in f64.
 Tensor prod(const Tensor& x);

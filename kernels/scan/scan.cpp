@@ -7,6 +7,7 @@
 #include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/op/number.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/reduction/axis_groups.h>
 #include <lockstep/kernels/reduction/reduction.h>
@@ -22,6 +23,9 @@ Tensor flat(const Tensor& x) { return reshape(x, {x.elements()}); }
 /// A view of x with `axis` and the last axis exchanged.
 Tensor axis_last(const Tensor& x, int axis) { return x.transposed_view(axis, x.rank() - 1); }
 
+/// That of the cumulative sum or product of u8 or bool.
+DType dtype_of_scan(const Tensor& x) { return x.dtype() == DType::u8 ? DType::u8 : DType::i32; }
+
 /// The gradient of cumprod by ops, without a division: element i receives the sum of dy[k] times the product of x[j],
 /// j <= k, j != i, over k >= i. Its memory grows with the square of the axis.
 Tensor cumprod_gradient(const Tensor& x, int axis, const Tensor& dy) {
@@ -35,7 +39,8 @@ Tensor cumprod_gradient(const Tensor& x, int axis, const Tensor& dy) {
 }  // namespace
 
 Tensor cumsum(const Tensor& operand, std::optional<int> axis, const CumsumOptions& options) try {
-  require_number("cumsum", operand);
+  require_defined("cumsum", operand);
+  if (is_byte(operand.dtype())) return in_dtype(dtype_of_scan(operand), cumsum(counted(operand), axis, options));
   if (!axis) return cumsum(flat(operand), 0, options);
   const Tensor x = to_current_device(operand);
   const Shape around = around_axis(x.shape(), x.shape().normalize_axis(*axis));
@@ -58,7 +63,8 @@ Tensor cumsum(const Tensor& operand, std::optional<int> axis, const CumsumOption
 }
 
 Tensor cumprod(const Tensor& operand, std::optional<int> along) try {
-  require_number("cumprod", operand);
+  require_defined("cumprod", operand);
+  if (is_byte(operand.dtype())) return in_dtype(dtype_of_scan(operand), cumprod(counted(operand), along));
   if (!along) return cumprod(flat(operand), 0);
   const int axis = operand.shape().normalize_axis(*along);
   const Tensor x = to_current_device(operand);
@@ -91,12 +97,15 @@ Tensor cumprod(const Tensor& operand, std::optional<int> along) try {
 }
 
 Tensor diff(const Tensor& x, std::int64_t n, int axis) try {
-  require_number("diff", x);
+  require_defined("diff", x);
   require(n >= 0, "diff takes an n of at least 0, got {}", n);
   axis = x.shape().normalize_axis(axis);
   Tensor y = x;
-  for (std::int64_t i = 0; i < n && y.dim(axis) > 0; ++i)
-    y = slice(y, axis, 1, y.dim(axis)) - slice(y, axis, 0, y.dim(axis) - 1);
+  for (std::int64_t i = 0; i < n && y.dim(axis) > 0; ++i) {
+    const Tensor later = slice(y, axis, 1, y.dim(axis));
+    const Tensor earlier = slice(y, axis, 0, y.dim(axis) - 1);
+    y = x.dtype() == DType::boolean ? not_equal(later, earlier) : later - earlier;
+  }
   return y;
 } catch (Error& error) {
   rethrow_from("diff", error);

@@ -33,10 +33,6 @@ using Results = std::vector<Tensor>;
 
 /// x in floating-point numbers, to which Keras converts integers and bool for functions of real numbers.
 Tensor real(const Tensor& x) { return is_real(x.dtype()) ? x : cast(x, DType::f32); }
-/// x with integers in place of bool and u8.
-Tensor counted(const Tensor& x) {
-  return x.dtype() == DType::boolean || x.dtype() == DType::u8 ? cast(x, DType::i32) : x;
-}
 Tensor truth(const Tensor& x) { return cast(x, DType::boolean); }
 
 template <Tensor (*op)(const Tensor&)>
@@ -44,24 +40,20 @@ Results each(const Call& call) {
   return {op(real(call.x[0]))};
 }
 
-/// Of numbers, also of integers.
+/// Of any dtype.
 template <Tensor (*op)(const Tensor&)>
-Results each_number(const Call& call) {
-  return {op(counted(call.x[0]))};
-}
-
-/// Of two operands of one dtype; `prepared` converts them.
-template <Tensor (*op)(const Tensor&, const Tensor&), Tensor (*prepared)(const Tensor&) = counted>
-Results of_two(const Call& call) {
-  const Results given = call.promoted({0, 1});
-  return {op(prepared(given[0]), prepared(given[1]))};
+Results each_of_any_dtype(const Call& call) {
+  return {op(call.x[0])};
 }
 
 Tensor as_it_is(const Tensor& x) { return x; }
 
-/// A comparison of two operands.
-template <Tensor (*op)(const Tensor&, const Tensor&)>
-constexpr auto compared = of_two<op, as_it_is>;
+/// Of two operands of one dtype; `prepared` converts them.
+template <Tensor (*op)(const Tensor&, const Tensor&), Tensor (*prepared)(const Tensor&) = as_it_is>
+Results of_two(const Call& call) {
+  const Results given = call.promoted({0, 1});
+  return {op(prepared(given[0]), prepared(given[1]))};
+}
 
 template <Tensor (*op)(const Tensor&, const Tensor&)>
 Results logic(const Call& call) {
@@ -103,7 +95,7 @@ Results quantile_of(const Call& call) {
 }
 
 Results trace_of(const Call& call) {
-  return {trace(counted(call.x[0]), call.value("offset").is_null() ? 0 : call.integer("offset"), call.axis("axis1", 0),
+  return {trace(call.x[0], call.value("offset").is_null() ? 0 : call.integer("offset"), call.axis("axis1", 0),
                 call.axis("axis2", 1))};
 }
 
@@ -145,7 +137,7 @@ Results tensordot_of(const Call& call) {
 
 Results clipped(const Call& call) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  return {clip(counted(call.x[0]), call.number("x_min", -infinity), call.number("x_max", infinity))};
+  return {clip(call.x[0], call.number("x_min", -infinity), call.number("x_max", infinity))};
 }
 Results rounded(const Call& call) {
   const Json& decimals = call.value("decimals");
@@ -165,11 +157,11 @@ Results thresholded(const Call& call) {
 }
 Results gated(const Call& call) { return {glu(call.x[0], call.axis("axis", -1))}; }
 Results squareplus_of(const Call& call) { return {squareplus(call.x[0], call.number("b", 4))}; }
-Results cumulative_sum(const Call& call) { return {cumsum(counted(call.x[0]), call.axis("axis", 0))}; }
-Results cumulative_product(const Call& call) { return {cumprod(counted(call.x[0]), call.axis("axis", 0))}; }
+Results cumulative_sum(const Call& call) { return {cumsum(call.x[0], call.axis("axis", 0))}; }
+Results cumulative_product(const Call& call) { return {cumprod(call.x[0], call.axis("axis", 0))}; }
 Results differences(const Call& call) {
   const std::int64_t n = call.value("n").is_null() ? 1 : call.integer("n");
-  return {diff(counted(call.x[0]), n, call.axis("axis", -1))};
+  return {diff(call.x[0], n, call.axis("axis", -1))};
 }
 constexpr std::string_view of_closeness[] = {"rtol", "atol"};
 Results near(const Call& call) {
@@ -197,11 +189,11 @@ Tensor std_over(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
 }
 
 constexpr OperationRow function_rows[] = {
-    {"Absolute", "numpy", each_number<abs>},
+    {"Absolute", "numpy", each_of_any_dtype<abs>},
     {"Add", "numpy", of_two<add>, 2},
     {"All", "numpy", over_axes_of<all, truth>},
-    {"Amax", "numpy", over_axes_of<max, counted>},
-    {"Amin", "numpy", over_axes_of<min, counted>},
+    {"Amax", "numpy", over_axes_of<max, as_it_is>},
+    {"Amin", "numpy", over_axes_of<min, as_it_is>},
     {"Any", "numpy", over_axes_of<any, truth>},
     {"Arccos", "numpy", each<arccos>},
     {"Arccosh", "numpy", each<arccosh>},
@@ -228,7 +220,7 @@ constexpr OperationRow function_rows[] = {
     {"DotProductAttention", "nn", attended, 3, of_attention},
     {"Einsum", "numpy", einsum_of, any_number},
     {"Elu", "nn", elu_of},
-    {"Equal", "numpy", compared<equal>, 2},
+    {"Equal", "numpy", of_two<equal>, 2},
     {"Erf", "math", each<erf>},
     {"Exp", "numpy", each<exp>},
     {"Expm1", "numpy", each<expm1>},
@@ -236,8 +228,8 @@ constexpr OperationRow function_rows[] = {
     {"FloorDivide", "numpy", of_two<floor_divide>, 2},
     {"Gelu", "nn", gelu_of},
     {"Glu", "nn", gated},
-    {"Greater", "numpy", compared<greater>, 2},
-    {"GreaterEqual", "numpy", compared<greater_equal>, 2},
+    {"Greater", "numpy", of_two<greater>, 2},
+    {"GreaterEqual", "numpy", of_two<greater_equal>, 2},
     {"HardShrink", "nn", hard_shrunk},
     {"HardSigmoid", "nn", each<hard_sigmoid>},
     {"HardSilu", "nn", each<hard_silu>},
@@ -247,8 +239,8 @@ constexpr OperationRow function_rows[] = {
     {"Isinf", "numpy", each<isinf>},
     {"Isnan", "numpy", each<isnan>},
     {"LeakyRelu", "nn", leaky},
-    {"Less", "numpy", compared<less>, 2},
-    {"LessEqual", "numpy", compared<less_equal>, 2},
+    {"Less", "numpy", of_two<less>, 2},
+    {"LessEqual", "numpy", of_two<less_equal>, 2},
     {"Log", "numpy", each<log>},
     {"Log10", "numpy", each<log10>},
     {"Log1p", "numpy", each<log1p>},
@@ -257,24 +249,24 @@ constexpr OperationRow function_rows[] = {
     {"LogSoftmax", "nn", along_axes<log_softmax_over>},
     {"Logaddexp", "numpy", of_two<logaddexp, real>, 2},
     {"LogicalAnd", "numpy", logic<logical_and>, 2},
-    {"LogicalNot", "numpy", each_number<logical_not>},
+    {"LogicalNot", "numpy", each_of_any_dtype<logical_not>},
     {"LogicalOr", "numpy", logic<logical_or>, 2},
     {"LogicalXor", "numpy", logic<logical_xor>, 2},
     {"Logsumexp", "math", over_axes_of<logsumexp>},
     {"Matmul", "numpy", of_two<matmul, real>, 2},
-    {"Max", "numpy", over_axes_of<max, counted>},
+    {"Max", "numpy", over_axes_of<max, as_it_is>},
     {"Maximum", "numpy", of_two<maximum>, 2},
     {"Mean", "numpy", over_axes_of<mean>},
     {"Median", "numpy", over_axes_of<median>},
-    {"Min", "numpy", over_axes_of<min, counted>},
+    {"Min", "numpy", over_axes_of<min, as_it_is>},
     {"Minimum", "numpy", of_two<minimum>, 2},
     {"Mod", "numpy", of_two<mod>, 2},
     {"Multiply", "numpy", of_two<multiply>, 2},
-    {"Negative", "numpy", each_number<negative>},
+    {"Negative", "numpy", each_of_any_dtype<negative>},
     {"Norm", "linalg", norm_of},
-    {"NotEqual", "numpy", compared<not_equal>, 2},
+    {"NotEqual", "numpy", of_two<not_equal>, 2},
     {"Power", "numpy", of_two<power>, 2},
-    {"Prod", "numpy", over_axes_of<prod, counted>},
+    {"Prod", "numpy", over_axes_of<prod, as_it_is>},
     {"Quantile", "numpy", quantile_of, 2},
     {"Reciprocal", "numpy", each<reciprocal>},
     {"Relu", "nn", each<relu>},
@@ -283,7 +275,7 @@ constexpr OperationRow function_rows[] = {
     {"Rsqrt", "math", each<rsqrt>},
     {"Selu", "nn", each<selu>},
     {"Sigmoid", "nn", each<sigmoid>},
-    {"Sign", "numpy", each_number<sign>},
+    {"Sign", "numpy", each_of_any_dtype<sign>},
     {"Silu", "nn", each<silu>},
     {"Sin", "numpy", each<sin>},
     {"Sinh", "numpy", each<sinh>},
@@ -295,11 +287,11 @@ constexpr OperationRow function_rows[] = {
     {"SparsePlus", "nn", each<sparse_plus>},
     {"SparseSigmoid", "nn", each<sparse_sigmoid>},
     {"Sqrt", "numpy", each<sqrt>},
-    {"Square", "numpy", each_number<square>},
+    {"Square", "numpy", each_of_any_dtype<square>},
     {"Squareplus", "nn", squareplus_of},
     {"Std", "numpy", over_axes_of<std_over>},
     {"Subtract", "numpy", of_two<subtract>, 2},
-    {"Sum", "numpy", over_axes_of<sum, counted>},
+    {"Sum", "numpy", over_axes_of<sum, as_it_is>},
     {"Tan", "numpy", each<tan>},
     {"Tanh", "numpy", each<tanh>},
     {"TanhShrink", "nn", each<tanh_shrink>},

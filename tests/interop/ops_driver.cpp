@@ -176,6 +176,33 @@ void add_of_integers(Rows& rows) {
   rows["argmax_integers"] = [](const Inputs& x) { return argmax(x[0], 1); };
 }
 
+void add_of_u8_and_booleans(Rows& rows) {
+  for (const char* kind : {"u8", "bool"}) {
+    const auto row = [&](const char* op) -> auto& { return rows[fmt::format("{}_{}", op, kind)]; };
+    row("add") = of_two<add>;
+    row("multiply") = of_two<multiply>;
+    row("maximum") = of_two<maximum>;
+    row("minimum") = of_two<minimum>;
+    row("power") = of_two<power>;
+    row("abs") = of_one<abs>;
+    row("square") = of_one<square>;
+    row("max") = of_axes<max>;
+    row("min") = of_axes<min>;
+    row("cumsum") = [](const Inputs& x) { return cumsum(x[0], 1); };
+    row("cumprod") = [](const Inputs& x) { return cumprod(x[0], 1); };
+    row("diff") = [](const Inputs& x) { return diff(x[0], 1, 1); };
+  }
+  rows["subtract_u8"] = of_two<subtract>;
+  rows["floor_divide_u8"] = of_two<floor_divide>;
+  rows["mod_u8"] = of_two<mod>;
+  rows["negative_u8"] = of_one<negative>;
+  rows["sign_u8"] = of_one<sign>;
+  rows["clip_u8"] = [](const Inputs& x) { return clip(x[0], 3, 150); };
+  rows["clip_bool"] = [](const Inputs& x) { return clip(x[0], -1, 1); };
+  rows["prod_bool"] = of_one<prod>;
+  rows["trace_bool"] = [](const Inputs& x) { return trace(x[0]); };
+}
+
 void add_comparisons(Rows& rows) {
   rows["equal"] = of_two<equal>;
   rows["not_equal"] = of_two<not_equal>;
@@ -358,9 +385,10 @@ void add_products(Rows& rows) {
 
 Rows all_rows() {
   Rows rows;
-  for (const auto add : {add_elementwise, add_with_numbers, add_of_integers, add_comparisons, add_activations,
-                         add_creation, add_shapes, add_reductions, add_indexing, add_products, test::add_windows,
-                         test::add_normalizations, test::add_losses, test::add_recurrences, test::add_images})
+  for (const auto add :
+       {add_elementwise, add_with_numbers, add_of_integers, add_of_u8_and_booleans, add_comparisons, add_activations,
+        add_creation, add_shapes, add_reductions, add_indexing, add_products, test::add_windows,
+        test::add_normalizations, test::add_losses, test::add_recurrences, test::add_images})
     add(rows);
   return rows;
 }

@@ -99,6 +99,30 @@ def of_integers():
         yield f"{name}_integers", (x,), lambda x, name=name: getattr(ops, name)(x, 1)
 
 
+def of_u8_and_booleans():
+    """Of u8, which wraps around, and of bool, without the ops whose results are of a dtype that lockstep lacks."""
+    x = RANDOM.integers(0, 256, (2, 3, 4)).astype(np.uint8)
+    y = RANDOM.integers(1, 64, (3, 1)).astype(np.uint8)  # JAX reads six bits of exponents
+    for kind, a, b in (("u8", x, y), ("bool", booleans(2, 3, 4), booleans(3, 1))):
+        for name in ("add", "multiply", "maximum", "minimum", "power"):
+            yield f"{name}_{kind}", (a, b), getattr(ops, name)
+        for name in ("abs", "square"):
+            yield f"{name}_{kind}", (a,), getattr(ops, name)
+        for name in ("max", "min"):
+            yield f"{name}_{kind}", (a,), lambda x, name=name: getattr(ops, name)(x, **AXES)
+        for name in ("cumsum", "cumprod"):
+            yield f"{name}_{kind}", (a,), lambda x, name=name: getattr(ops, name)(x, 1)
+        yield f"diff_{kind}", (a,), lambda x: ops.diff(x, 1, 1)
+    for name in ("subtract", "floor_divide", "mod"):
+        yield f"{name}_u8", (x, y), getattr(ops, name)
+    for name in ("negative", "sign"):
+        yield f"{name}_u8", (x,), getattr(ops, name)
+    yield "clip_u8", (x,), lambda x: ops.clip(x, 3, 150)
+    yield "clip_bool", (booleans(4, 3),), lambda x: ops.clip(x, -1, 1)
+    for name in ("prod", "trace"):
+        yield f"{name}_bool", (booleans(2, 3),), getattr(ops, name)
+
+
 def comparisons():
     a, b = indices(3, 2, 3, 4).astype(np.float32), indices(3, 4).astype(np.float32)
     for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
@@ -379,7 +403,7 @@ def crops():
 def cases():
     """By name: the inputs and Keras' op of each row and, if lockstep's is differentiable only in the first inputs, the
     number of these inputs."""
-    groups = (elementwise, with_numbers, of_integers, comparisons, of_activations, creation, shapes, reductions,
+    groups = (elementwise, with_numbers, of_integers, of_u8_and_booleans, comparisons, of_activations, creation, shapes, reductions,
               indexing, products, windows, normalizations, losses, recurrences, images, crops)  # fmt: skip
     return {name: row for group in groups for name, *row in group()}
 

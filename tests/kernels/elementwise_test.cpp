@@ -23,8 +23,8 @@ TEST(Binary, ErrorsNameTheShapes) {
             "add: shapes (2, 3) and (4) do not broadcast");
   EXPECT_ERROR(InvalidArgument, "divide takes tensors of one dtype, got i32 (2)",
                divide(Tensor::zeros({2}, DType::i32), Tensor::zeros({2})));
-  EXPECT_ERROR(InvalidArgument, "multiply takes f32, bf16, i32 or i64, got u8 (2)",
-               multiply(Tensor::zeros({2}, DType::u8), 2));
+  EXPECT_ERROR(InvalidArgument, "subtract takes f32, bf16, i32, i64 or u8, got bool (2)",
+               subtract(Tensor::zeros({2}, DType::boolean), 1));
   EXPECT_THAT(error_of<InvalidArgument>([] { relu(Tensor()); }), ::testing::HasSubstr("an undefined tensor"));
 }
 
@@ -121,6 +121,45 @@ TEST(Binary, OfIntegersWrapsAround) {
   };
   check(std::numeric_limits<std::int32_t>::lowest());
   check(std::numeric_limits<std::int64_t>::lowest());
+}
+
+// The expected values are those of keras.ops on JAX.
+TEST(Binary, OfU8WrapsAround) {
+  const Tensor a = Tensor::from<std::uint8_t>({200, 100, 3, 0}, {4});
+  const Tensor b = Tensor::from<std::uint8_t>({100, 200, 5, 2}, {4});
+  const auto values = [](const Tensor& x) { return x.to_vector<std::uint8_t>(); };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(values(a + b), ElementsAre(44, 44, 8, 2));
+  EXPECT_THAT(values(a - b), ElementsAre(100, 156, 254, 254));
+  EXPECT_THAT(values(a * b), ElementsAre(32, 32, 15, 0));
+  EXPECT_THAT(values(power(a, b)), ElementsAre(0, 0, 243, 0));
+  EXPECT_THAT(values(floor_divide(a, b)), ElementsAre(2, 0, 0, 0));
+  EXPECT_THAT(values(mod(a, b)), ElementsAre(0, 100, 3, 0));
+  EXPECT_THAT(values(-a), ElementsAre(56, 156, 253, 0));
+  EXPECT_THAT(values(abs(a)), ElementsAre(200, 100, 3, 0));
+  EXPECT_THAT(values(square(a)), ElementsAre(64, 16, 9, 0));
+  EXPECT_THAT(values(clip(a, 3, 150)), ElementsAre(150, 100, 3, 3));
+  EXPECT_THAT(values(3.0 - a), ElementsAre(59, 159, 0, 3));
+  EXPECT_THAT(values(add_n(std::array{a, a, b})), ElementsAre(244, 144, 11, 2));
+  EXPECT_ERROR(InvalidArgument, "multiply with 256 needs a dtype that can represent it", a * 256);
+}
+
+TEST(Binary, OfBoolIsLogicOrGivesIntegers) {
+  const Tensor a = Tensor::from(std::vector<bool>{true, true, false, false}, {4});
+  const Tensor b = Tensor::from(std::vector<bool>{true, false, true, false}, {4});
+  using ::testing::ElementsAre;
+  EXPECT_THAT(add(a, b).to_vector<bool>(), ElementsAre(true, true, true, false));
+  EXPECT_THAT(maximum(a, b).to_vector<bool>(), ElementsAre(true, true, true, false));
+  EXPECT_THAT(multiply(a, b).to_vector<bool>(), ElementsAre(true, false, false, false));
+  EXPECT_THAT(minimum(a, b).to_vector<bool>(), ElementsAre(true, false, false, false));
+  EXPECT_THAT(add(a, 1).to_vector<bool>(), ElementsAre(true, true, true, true));
+  EXPECT_THAT(power(a, b).to_vector<int>(), ElementsAre(1, 1, 0, 1));
+  EXPECT_THAT(power(3, a).to_vector<int>(), ElementsAre(3, 3, 1, 1));
+  EXPECT_THAT(floor_divide(a, b).to_vector<int>(), ElementsAre(1, 0, 0, 0));
+  EXPECT_THAT(mod(a, 2).to_vector<int>(), ElementsAre(1, 1, 0, 0));
+  EXPECT_THAT(square(a).to_vector<int>(), ElementsAre(1, 1, 0, 0));
+  EXPECT_THAT(clip(a, -1, 1).to_vector<int>(), ElementsAre(1, 1, 0, 0));
+  EXPECT_ERROR(InvalidArgument, "add with 2 needs a dtype that can represent it", a + 2);
 }
 
 TEST(Power, OfIntegersIsExact) {

@@ -76,10 +76,10 @@ TEST_P(OpWithoutGradient, OfBroadcastDataGivesTheSameBits) {
   expect_same_bits(op_.run(views), op_.run(copies));
 }
 
-TEST_P(OpWithoutGradient, OfNoRowsHasNoElements) {
+TEST_P(OpWithoutGradient, OfNoRowsIsZero) {
   if (inputs_.empty() || !op_.takes_no_rows || inputs_[0].rank() == 0) return;
   const Tensor y = op_.run(changed([](const Tensor& x) { return slice(x, 0, 0, 0); }));
-  EXPECT_EQ(y.elements(), 0);
+  EXPECT_THAT(y.to_vector<double>(), testing::Each(0));
   EXPECT_EQ(y.rank(), op_.run(inputs_).rank());
   EXPECT_EQ(y.dtype(), *op_.gives);
 }

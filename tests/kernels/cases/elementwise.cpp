@@ -8,24 +8,32 @@
 namespace lockstep::test {
 namespace {
 
-/// What an op gives for integers: an error, integers (with kept_as_all also u8 and bool), or f32.
-enum class Integers { refused, kept, kept_as_all, give_f32 };
+/// What an op gives for integers, u8 and bool: an error (with `kept` for u8 and bool, with `kept_but_bool` for bool),
+/// the same dtype (with `bool_gives_i32` i32 for bool), or f32.
+enum class Integers { refused, kept, kept_but_bool, bool_gives_i32, kept_as_all, give_f32 };
+
+OpCase with_integers(OpCase op, Integers integers) {
+  op.takes_integers = integers == Integers::kept;
+  op.integers_give_f32 = integers == Integers::give_f32;
+  op.takes_any_dtype = integers != Integers::refused && !op.takes_integers && !op.integers_give_f32;
+  if (integers == Integers::kept_but_bool) op.refuses = {DType::boolean};
+  if (integers == Integers::bool_gives_i32) op.give_i32 = {DType::boolean};
+  return op;
+}
 
 OpCase unary_case(const char* name, Tensor (*op)(const Tensor&), double (*reference)(double), double low, double high,
                   Integers integers = Integers::refused) {
-  return {.name = name,
-          .inputs = {random_tensor({3, 37}, 1, low, high)},
-          .run = [=](In in) { return op(in[0]); },
-          .reference = each(reference),
-          .takes_integers = integers == Integers::kept,
-          .takes_any_dtype = integers == Integers::kept_as_all,
-          .integers_give_f32 = integers == Integers::give_f32};
+  return with_integers({.name = name,
+                        .inputs = {random_tensor({3, 37}, 1, low, high)},
+                        .run = [=](In in) { return op(in[0]); },
+                        .reference = each(reference)},
+                       integers);
 }
 
 std::vector<OpCase> unary_cases() {
   return {
       unary_case(
-          "negative", negative, [](double x) { return -x; }, -2, 2, Integers::kept),
+          "negative", negative, [](double x) { return -x; }, -2, 2, Integers::kept_but_bool),
       unary_case(
           "exp", exp, [](double x) { return std::exp(x); }, -3, 3, Integers::give_f32),
       unary_case(
@@ -33,9 +41,9 @@ std::vector<OpCase> unary_cases() {
       unary_case(
           "sqrt", sqrt, [](double x) { return std::sqrt(x); }, 0.3, 4, Integers::give_f32),
       unary_case(
-          "square", square, [](double x) { return x * x; }, -2, 2, Integers::kept),
+          "square", square, [](double x) { return x * x; }, -2, 2, Integers::bool_gives_i32),
       unary_case(
-          "abs", abs, [](double x) { return std::abs(x); }, -2, 2, Integers::kept),
+          "abs", abs, [](double x) { return std::abs(x); }, -2, 2, Integers::kept_as_all),
       unary_case(
           "log2", log2, [](double x) { return std::log2(x); }, 0.7, 4, Integers::give_f32),
       unary_case(
@@ -75,7 +83,7 @@ std::vector<OpCase> unary_cases() {
       unary_case(
           "sign", sign, [](double x) { return x > 0   ? 1.0
                                               : x < 0 ? -1.0
-                                                      : 0.0; }, -2, 2, Integers::kept),
+                                                      : 0.0; }, -2, 2, Integers::kept_but_bool),
       unary_case(
           "floor", floor, [](double x) { return std::floor(x); }, -3, 3, Integers::give_f32),
       unary_case(
@@ -99,7 +107,7 @@ std::vector<OpCase> unary_cases() {
           [](double x) { return std::clamp(x, -1.0, 1.0); }, -2, 2, Integers::kept),
       unary_case(
           "power of 3", [](const Tensor& x) { return power(x, 3); }, [](double x) { return x * x * x; }, -2, 2,
-          Integers::kept),
+          Integers::bool_gives_i32),
       unary_case(
           "power of 0.5", [](const Tensor& x) { return power(x, 0.5); }, [](double x) { return std::sqrt(x); }, 0.3, 4),
       unary_case(
@@ -125,7 +133,7 @@ std::vector<OpCase> unary_cases() {
           [](double x) { return (x - 2.5) * (x - 2.5); }, -2, 2),
       unary_case(
           "squared_difference to a number", [](const Tensor& x) { return squared_difference(1, x); },
-          [](double x) { return (x - 1) * (x - 1); }, -2, 2, Integers::kept),
+          [](double x) { return (x - 1) * (x - 1); }, -2, 2, Integers::kept_but_bool),
       unary_case(
           "arctan2 over a number", [](const Tensor& x) { return arctan2(x, -1.5); },
           [](double x) { return std::atan2(x, -1.5); }, 0.3, 2, Integers::give_f32),
@@ -165,25 +173,28 @@ struct BinaryOp {
   Tensor (*op)(const Tensor&, const Tensor&);
   double (*reference)(double, double);
   double low = -1, high = 1;  ///< of the first operand
-  Integers integers = Integers::kept;
+  Integers integers = Integers::kept_as_all;
 };
 
 constexpr BinaryOp add_op{"add", add, [](double a, double b) { return a + b; }};
-constexpr BinaryOp subtract_op{"subtract", subtract, [](double a, double b) { return a - b; }};
+constexpr BinaryOp subtract_op{"subtract", subtract, [](double a, double b) { return a - b; },
+                               -1,         1,        Integers::kept_but_bool};
 constexpr BinaryOp multiply_op{"multiply", multiply, [](double a, double b) { return a * b; }};
 constexpr BinaryOp divide_op{"divide", divide, [](double a, double b) { return a / b; }, -1, 1, Integers::give_f32};
 
 constexpr BinaryOp maximum_op{"maximum", maximum, [](double a, double b) { return std::max(a, b); }};
 constexpr BinaryOp minimum_op{"minimum", minimum, [](double a, double b) { return std::min(a, b); }};
-constexpr BinaryOp power_op{"power", power, [](double a, double b) { return std::pow(a, b); }, 0.3, 2};
-constexpr BinaryOp squared_difference_op{"squared_difference", squared_difference,
-                                         [](double a, double b) { return (a - b) * (a - b); }};
+constexpr BinaryOp power_op{"power", power, [](double a, double b) { return std::pow(a, b); },
+                            0.3,     2,     Integers::bool_gives_i32};
+constexpr BinaryOp squared_difference_op{
+    "squared_difference",   squared_difference, [](double a, double b) { return (a - b) * (a - b); }, -1, 1,
+    Integers::kept_but_bool};
 
 /// 0 where b is 0, which only the integers of tests are.
 double floor_of_quotient(double a, double b) { return b == 0 ? 0 : std::floor(a / b); }
-constexpr BinaryOp floor_divide_op{"floor_divide", floor_divide, floor_of_quotient, -4, 4};
+constexpr BinaryOp floor_divide_op{"floor_divide", floor_divide, floor_of_quotient, -4, 4, Integers::bool_gives_i32};
 constexpr BinaryOp mod_op{"mod", mod, [](double a, double b) { return b == 0 ? 0 : a - b * floor_of_quotient(a, b); },
-                          -4, 4};
+                          -4,    4,   Integers::bool_gives_i32};
 
 constexpr BinaryOp arctan2_op{"arctan2", arctan2, [](double a, double b) { return std::atan2(a, b); },
                               -1,        1,       Integers::give_f32};
@@ -193,21 +204,21 @@ constexpr BinaryOp logaddexp_op{
 
 OpCase binary_case(const BinaryOp& op, const Shape& a, const Shape& b, const Shape& y) {
   const bool integers_give_f32 = op.integers == Integers::give_f32;  // then b has no zeros as integers
-  return {.name = fmt::format("{} of {} and {}", op.name, a, b),
-          .inputs = {random_tensor(a, 1, op.low, op.high), random_tensor(b, 2, integers_give_f32 ? 0.7 : 0.5, 1.5)},
-          .run = [=](In in) { return op.op(in[0], in[1]); },
-          .reference =
-              [=](const Values& in) {
-                std::vector<double> out(static_cast<std::size_t>(y.elements()));
-                for (std::size_t i = 0; i < out.size(); ++i)
-                  out[i] = op.reference(in[0][source_index(a, y, i)], in[1][source_index(b, y, i)]);
-                return out;
-              },
-          .check = {.length = std::max<std::int64_t>(1, y.elements())},
-          .data = 2,
-          .takes_no_rows = a == b && a.rank() > 0,
-          .takes_integers = op.integers == Integers::kept,
-          .integers_give_f32 = integers_give_f32};
+  return with_integers(
+      {.name = fmt::format("{} of {} and {}", op.name, a, b),
+       .inputs = {random_tensor(a, 1, op.low, op.high), random_tensor(b, 2, integers_give_f32 ? 0.7 : 0.5, 1.5)},
+       .run = [=](In in) { return op.op(in[0], in[1]); },
+       .reference =
+           [=](const Values& in) {
+             std::vector<double> out(static_cast<std::size_t>(y.elements()));
+             for (std::size_t i = 0; i < out.size(); ++i)
+               out[i] = op.reference(in[0][source_index(a, y, i)], in[1][source_index(b, y, i)]);
+             return out;
+           },
+       .check = {.length = std::max<std::int64_t>(1, y.elements())},
+       .data = 2,
+       .takes_no_rows = a == b && a.rank() > 0},
+      op.integers);
 }
 
 std::vector<OpCase> binary_cases() {
@@ -245,7 +256,7 @@ OpCase add_n_case(std::size_t count) {
           .reference = sum_of_all,
           .check = {.length = 4},
           .data = count,
-          .takes_integers = true};
+          .takes_any_dtype = true};
 }
 
 /// Ops that read several parts of one tensor.
@@ -268,13 +279,13 @@ std::vector<OpCase> parts_cases() {
                },
            .reference = product(0, 3, 3),
            .calls_first = "split",
-           .takes_integers = true},
+           .takes_any_dtype = true},
           {.name = "multiply overlapping slices",
            .inputs = {x},
            .run = [](In in) { return slice(in[0], 1, 0, 4) * slice(in[0], 1, 2, 6); },
            .reference = product(0, 2, 4),
            .calls_first = "slice",
-           .takes_integers = true},
+           .takes_any_dtype = true},
           {.name = "multiply a tensor and its slice",
            .inputs = {x},
            .run = [](In in) { return in[0] * slice(in[0], 1, 2, 3); },
@@ -286,7 +297,7 @@ std::vector<OpCase> parts_cases() {
                },
            .check = {.length = 6},
            .calls_first = "slice",
-           .takes_integers = true}};
+           .takes_any_dtype = true}};
 }
 
 }  // namespace

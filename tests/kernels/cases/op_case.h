@@ -42,11 +42,13 @@ struct OpCase {
   Bf16 bf16 = Bf16::all;
   std::string calls_first{};  ///< another function that `run` calls first
   ///@{
-  /// Dtypes that the op takes besides f32 and bf16: i32 and i64 (takes_integers) or all. The result has the input's
-  /// dtype, or f32 if `integers_give_f32`.
+  /// Dtypes that the op takes besides f32 and bf16: i32 and i64 (takes_integers), or all but those in `refuses`
+  /// (takes_any_dtype). The result has the input's dtype, i32 for the dtypes in `give_i32`, or f32 if
+  /// `integers_give_f32`.
   bool takes_integers = false;
   bool takes_any_dtype = false;
   bool integers_give_f32 = false;
+  std::vector<DType> give_i32{};
   ///@}
   bool nan_spreads = true;        ///< whether all results are NaN if all data are NaN
   std::size_t optional = 0;       ///< number of inputs, counted from the last one, that may be undefined
@@ -56,11 +58,8 @@ struct OpCase {
   bool is_view = false;   ///< the result is on the first input's device, e.g. because it shares the input's memory
   bool is_large = false;  ///< large enough for several threads and blocks; only op_test.cpp and
                           ///< op_without_gradient_test.cpp run it
-  ///@{
-  /// Only for ops without a gradient: the dtype of the result, and the dtypes that the op refuses for its inputs.
-  std::optional<DType> gives{};
-  std::vector<DType> refuses{};
-  ///@}
+  std::optional<DType> gives{};  ///< only for ops without a gradient: the dtype of the result
+  std::vector<DType> refuses{};  ///< dtypes of inputs; only of rows with `gives` or takes_any_dtype
 
   bool has_gradient() const { return !gives; }
   std::string function() const { return name.substr(0, name.find(' ')); }
@@ -85,6 +84,9 @@ Tensor bias_far_from_0(std::int64_t units, std::int64_t terms);
 
 /// Index of the element of a tensor of `shape` that is element `index` after broadcasting to `full`.
 std::size_t source_index(const Shape& shape, const Shape& full, std::size_t index);
+
+/// The row with inputs of `dtype`, which is not real, small whole numbers, and without a gradient.
+OpCase of_dtype(OpCase op, DType dtype);
 
 /// The row, marked as large, with `samples` elements of each input to be compared with difference quotients.
 OpCase large(OpCase op, int samples);

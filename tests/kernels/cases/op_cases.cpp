@@ -14,24 +14,26 @@ namespace lockstep::test {
 
 namespace {
 
+bool contains(const std::vector<DType>& dtypes, DType dtype) {
+  return std::ranges::find(dtypes, dtype) != dtypes.end();
+}
+
+/// `number` in `dtype`, as NumPy converts it.
+double converted(double number, DType dtype) {
+  if (dtype == DType::boolean) return number != 0 ? 1 : 0;
+  return dtype == DType::u8 ? number - 256 * std::floor(number / 256) : number;
+}
+
 /// The first row of each op that takes integers, with these as inputs, and of each that takes all dtypes, also with u8
-/// and bool. The numbers are small, so that doubles hold their products.
+/// and bool.
 std::vector<OpCase> integer_cases(const std::vector<OpCase>& cases) {
   std::set<std::string> functions;
   std::vector<OpCase> result;
   for (const OpCase& c : cases) {
     const bool takes_all = c.takes_any_dtype || c.integers_give_f32;
     if (!c.has_gradient() || !(c.takes_integers || takes_all) || !functions.insert(c.function()).second) continue;
-    for (const DType dtype : {DType::i32, DType::i64, DType::u8, DType::boolean}) {
-      if (!takes_all && !is_integer(dtype)) continue;
-      result.push_back(c);
-      result.back().name += fmt::format(" of {}", name(dtype));
-      for (Tensor& input : result.back().inputs) {
-        const Tensor whole = cast(input * 1.5, DType::i32);
-        input = cast(dtype == DType::u8 ? abs(whole) : whole, dtype);
-      }
-      result.back().gives = c.integers_give_f32 ? DType::f32 : dtype;
-    }
+    for (const DType dtype : {DType::i32, DType::i64, DType::u8, DType::boolean})
+      if ((takes_all || is_integer(dtype)) && !contains(c.refuses, dtype)) result.push_back(of_dtype(c, dtype));
   }
   return result;
 }
@@ -94,6 +96,22 @@ std::size_t source_index(const Shape& shape, const Shape& full, std::size_t inde
     step *= static_cast<std::size_t>(shape[own]);
   }
   return at;
+}
+
+OpCase of_dtype(OpCase op, DType dtype) {
+  op.name += fmt::format(" of {}", name(dtype));
+  for (Tensor& input : op.inputs) {
+    const Tensor whole = cast(input * 1.5, DType::i32);
+    input = cast(dtype == DType::u8 ? abs(whole) : whole, dtype);
+  }
+  const DType gives = op.integers_give_f32 ? DType::f32 : contains(op.give_i32, dtype) ? DType::i32 : dtype;
+  op.gives = gives;
+  op.reference = [reference = op.reference, gives](const Values& in) {
+    std::vector<double> y = reference(in);
+    for (double& number : y) number = converted(number, gives);
+    return y;
+  };
+  return op;
 }
 
 OpCase large(OpCase op, int samples) {

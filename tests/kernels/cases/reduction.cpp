@@ -77,7 +77,8 @@ OpCase sum_case(const Shape& shape, const std::vector<int>& axes, bool keepdims 
           .run = [=](In in) { return sum(in[0], axes, keepdims); },
           .reference = of_groups(shape, axes, sum_of),
           .check = {.length = summed_elements(shape, axes)},
-          .takes_integers = true};
+          .takes_any_dtype = true,
+          .give_i32 = {DType::u8, DType::boolean}};
 }
 
 OpCase mean_case(const Shape& shape, const std::vector<int>& axes) {
@@ -95,11 +96,12 @@ struct ReductionOp {
   Tensor (*op)(const Tensor&, const std::vector<int>&, bool);
   double (*reference)(Elements);
   double low, high;
-  bool takes_integers = false;  ///< else it gives f32 for them
+  bool takes_integers = false;       ///< and u8 and bool; else it gives f32 for them
+  std::vector<DType> give_i32 = {};  ///< OpCase::give_i32
 };
 
 const ReductionOp reductions[] = {
-    {"prod", prod, product_of, 0.7, 1.4, true},
+    {"prod", prod, product_of, 0.7, 1.4, true, {DType::u8, DType::boolean}},
     {"max", max, largest_of, -1, 1, true},
     {"min", min, smallest_of, -1, 1, true},
     {"var", var, variance_of, -1, 1},
@@ -119,8 +121,9 @@ OpCase reduction_case(const ReductionOp& op, const Shape& shape, const std::vect
       .reference = of_groups(shape, axes, op.reference),
       .check = {.length = summed_elements(shape, axes)},
       .takes_no_rows = keeps_rows,
-      .takes_integers = op.takes_integers,
-      .integers_give_f32 = !op.takes_integers};
+      .takes_any_dtype = op.takes_integers,
+      .integers_give_f32 = !op.takes_integers,
+      .give_i32 = op.give_i32};
 }
 
 /// Of (3, 4, 5), with weights of each element or along axis 1.
@@ -211,7 +214,8 @@ OpCase product_with_zeros() {
           .inputs = {Tensor::from(x, {3, 4})},
           .run = [=](In in) { return prod(in[0], {1}); },
           .reference = of_groups({3, 4}, {1}, product_of),
-          .takes_integers = true};
+          .takes_any_dtype = true,
+          .give_i32 = {DType::u8, DType::boolean}};
 }
 
 OpCase sum_of_bools(const std::vector<int>& axes) {

@@ -45,7 +45,8 @@ OpCase cumprod_case(const Shape& shape, int axis, const std::vector<std::size_t>
           .run = [=](In in) { return cumprod(in[0], axis); },
           .reference = [=](const Values& in) { return running_products(shape, axis, in[0]); },
           .check = {.length = shape.dim(axis)},
-          .takes_integers = true};
+          .takes_any_dtype = true,
+          .give_i32 = {DType::boolean}};
 }
 
 /// Along axis 1 of (2, 5, 3).
@@ -66,7 +67,7 @@ OpCase diff_case(int n) {
               },
           .check = {.length = 4},
           .calls_first = "diff",
-          .takes_integers = true};
+          .takes_any_dtype = true};
 }
 
 OpCase cumsum_case(const Shape& shape, int axis, const CumsumOptions& options) {
@@ -76,7 +77,8 @@ OpCase cumsum_case(const Shape& shape, int axis, const CumsumOptions& options) {
           .run = [=](In in) { return cumsum(in[0], axis, options); },
           .reference = [=](const Values& in) { return running_sums(shape, axis, options, in[0]); },
           .check = {.length = shape.dim(axis)},
-          .takes_integers = true,
+          .takes_any_dtype = true,
+          .give_i32 = {DType::boolean},
           .nan_spreads = !options.exclusive};
 }
 

@@ -273,7 +273,8 @@ OpCase trace_case() {
                 return std::vector<double>{x[1] + x[6] + x[11], x[13] + x[18] + x[23]};
               },
           .check = {.length = 3},
-          .takes_integers = true};
+          .takes_any_dtype = true,
+          .give_i32 = {DType::u8, DType::boolean}};
 }
 
 std::vector<OpCase> diagonal_cases() {
@@ -312,7 +313,7 @@ OpCase meshgrid_case(GridIndexing indexing) {
           .check = {.length = 12},
           .data = 3,
           .calls_first = "meshgrid",
-          .takes_integers = true};
+          .takes_any_dtype = true};
 }
 
 OpCase slice_update_case() {
