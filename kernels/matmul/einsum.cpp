@@ -53,7 +53,8 @@ Labeled without_lone_axes(const Labeled& operand, const Labels& other, const Lab
     else
       axes.push_back(static_cast<int>(i));
   }
-  return {axes.empty() ? operand.x : sum(operand.x, axes), rest};
+  // The sum of u8 and bool is i32.
+  return {axes.empty() ? operand.x : cast(sum(operand.x, axes), operand.x.dtype()), rest};
 }
 
 /// The axes in the order of `labels`, which has each of the operand's once.
@@ -131,8 +132,8 @@ Tensor contract(Labeled a, Labeled b, const Labels& out) {
 }
 
 void require_one_dtype(const char* op, const Tensor& a, const Tensor& b) {
-  require_real(op, a);
-  require_real(op, b);
+  require_defined(op, a);
+  require_defined(op, b);
   require(a.dtype() == b.dtype(), "{} takes tensors of one dtype, got {} and {}; cast one of them", op, a, b);
 }
 
@@ -315,7 +316,6 @@ Tensor dot(const Tensor& a, const Tensor& b) try {
 
 Tensor outer(const Tensor& a, const Tensor& b) try {
   require_same_dtype("outer", a, b);
-  require_number("outer", a);
   return multiply(reshape(a, {-1, 1}), reshape(b, {1, -1}));
 } catch (Error& error) {
   rethrow_from("outer", error);

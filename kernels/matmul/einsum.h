@@ -7,9 +7,9 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Sums of products of tensors, all f32 or all bf16. Differentiable. Throw InvalidArgument for other dtypes (cast them),
-// undefined tensors, axes that are out of range or given twice, and axes of different sizes that are summed over
-// together.
+// Sums of products of tensors of one dtype, which is also the result's; products and sums of integers, u8 and bool are
+// those of matmul (matmul.h). Differentiable. Throw InvalidArgument for different dtypes (cast one), undefined tensors,
+// axes that are out of range or given twice, and axes of different sizes that are summed over together.
 
 namespace lockstep {
 
@@ -42,7 +42,7 @@ Tensor tensordot(const Tensor& a, const Tensor& b, int axes = 2);
 Tensor dot(const Tensor& a, const Tensor& b);
 
 /// Flattens a and b and returns the products of every element of a with every element of b, in the shape (a.elements(),
-/// b.elements()). Also takes integers.
+/// b.elements()).
 Tensor outer(const Tensor& a, const Tensor& b);
 
 }  // namespace lockstep

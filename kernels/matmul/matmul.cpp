@@ -15,9 +15,7 @@ namespace lockstep {
 namespace {
 
 void check_operands(const Tensor& a, const Tensor& b) {
-  require_real("matmul", a);
-  require_real("matmul", b);
-  require(a.dtype() == b.dtype(), "matmul takes tensors of one dtype, got {} and {}; cast one of them", a, b);
+  require_same_dtype("matmul", a, b);
   require(a.rank() >= 1 && b.rank() >= 1, "matmul takes tensors of at least one axis, got {} and {}", a, b);
   const std::int64_t columns = a.dim(-1);
   const std::int64_t rows = b.dim(b.rank() == 1 ? 0 : -2);
@@ -72,6 +70,10 @@ Shape result_shape(const Tensor& a, const Tensor& b) {
   return shape;
 }
 
+void launch_product(const Tensor& a, const Tensor& b, const Tensor& y) {
+  is_real(y.dtype()) ? launch(kernels::Matmul{a, b, y}) : launch(kernels::IntegerMatmul{a, b, y});
+}
+
 /// out = a b, summed over the leading axes that are 1 in `out`.
 void multiply_and_sum(const Tensor& a, const Tensor& b, const Shape& batch, const Tensor& out) {
   const Shape whole = with_matrix(batch, out.dim(-2), out.dim(-1));
@@ -119,8 +121,8 @@ Tensor matmul(const Tensor& left, const Tensor& right) try {
   const Tensor b = to_current_device(right);
   const Tensor y = Tensor::empty(result_shape(a, b), a.dtype());
   const Product product = product_of(a, b);
-  launch(kernels::Matmul{product.a, product.b, y.view(product.y)});
-  if (recording({a, b})) {
+  launch_product(product.a, product.b, y.view(product.y));
+  if (is_real(y.dtype()) && recording({a, b})) {
     // What the gradient by ops reads; it has no memory of its own unless several tapes record.
     const auto kept = [](const Tensor& x, const Tensor& operand) {
       return several_tapes_record() || operand.raw_data() == x.raw_data() ? x : operand.view(x.shape());

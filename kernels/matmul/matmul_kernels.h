@@ -62,4 +62,17 @@ struct Matmul {
   void on_gpu() const;
 };
 
+/// Matmul of i32, i64 and u8, whose overflow wraps around, and of bool: whether a product of the row and the column is
+/// true.
+struct IntegerMatmul {
+  Tensor a;
+  Tensor b;
+  Tensor y;
+
+  static constexpr const char* name = "integer_matmul";
+  auto operands() const { return kernels::operands(a, b, y); }
+  template <class Executor>
+  void run(Executor& on) const;
+};
+
 }  // namespace lockstep::kernels

@@ -301,7 +301,7 @@ Tensor OperationCall::operand(std::size_t i) const {
   return *constant;
 }
 
-std::vector<Tensor> OperationCall::promoted(std::initializer_list<std::size_t> arguments) const {
+std::vector<Tensor> OperationCall::promoted(const std::vector<std::size_t>& arguments) const {
   std::vector<Tensor> tensors;
   std::optional<DType> wanted;
   bool has_whole = false;

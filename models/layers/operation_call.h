@@ -75,7 +75,7 @@ class OperationCall {
   /// among the arguments, or bool if there are none. If the arguments include a single integer, bool becomes i32; if
   /// they include a single fractional number, bool and integer dtypes become f32. Throws InvalidArgument for an integer
   /// that the dtype cannot hold.
-  std::vector<Tensor> promoted(std::initializer_list<std::size_t> arguments) const;
+  std::vector<Tensor> promoted(const std::vector<std::size_t>& arguments) const;
   std::size_t arguments() const { return args_.size(); }  ///< number of the call's arguments
   /// Whether argument i of the call is an input.
   bool is_input(std::size_t i) const;

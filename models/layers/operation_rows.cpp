@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -131,8 +132,8 @@ Results tensordot_of(const Call& call) {
   const Results given = call.promoted({0, 1});
   const Json& axes = call.value("axes");
   const auto list = [&](std::size_t operand) { return call.whole_list<int>("axes", axes.at(operand)); };
-  if (axes.is_array()) return {tensordot(real(given[0]), real(given[1]), list(0), list(1))};
-  return {tensordot(real(given[0]), real(given[1]), axes.is_null() ? 2 : call.whole<int>("axes", axes))};
+  if (axes.is_array()) return {tensordot(given[0], given[1], list(0), list(1))};
+  return {tensordot(given[0], given[1], axes.is_null() ? 2 : call.whole<int>("axes", axes))};
 }
 
 Results clipped(const Call& call) {
@@ -177,9 +178,9 @@ Results of_blocks(const Call& call) {
   return {op(call.x[0], call.integer("block_size"))};
 }
 Results einsum_of(const Call& call) {
-  Results operands;
-  for (std::size_t i = 0; i < call.arguments(); ++i) operands.push_back(real(call.operand(i)));
-  return {einsum(call.value("subscripts").get<std::string>(), operands)};
+  std::vector<std::size_t> operands(call.arguments());
+  std::iota(operands.begin(), operands.end(), 0);
+  return {einsum(call.value("subscripts").get<std::string>(), call.promoted(operands))};
 }
 
 Tensor softmax_over(const Tensor& x, const std::vector<int>& axes) { return softmax(x, axes); }
@@ -216,7 +217,7 @@ constexpr OperationRow function_rows[] = {
     {"DepthToSpace", "nn", of_blocks<depth_to_space>},
     {"Diff", "numpy", differences},
     {"Divide", "numpy", of_two<divide, real>, 2},
-    {"Dot", "numpy", of_two<dot, real>, 2},
+    {"Dot", "numpy", of_two<dot>, 2},
     {"DotProductAttention", "nn", attended, 3, of_attention},
     {"Einsum", "numpy", einsum_of, any_number},
     {"Elu", "nn", elu_of},
@@ -253,7 +254,7 @@ constexpr OperationRow function_rows[] = {
     {"LogicalOr", "numpy", logic<logical_or>, 2},
     {"LogicalXor", "numpy", logic<logical_xor>, 2},
     {"Logsumexp", "math", over_axes_of<logsumexp>},
-    {"Matmul", "numpy", of_two<matmul, real>, 2},
+    {"Matmul", "numpy", of_two<matmul>, 2},
     {"Max", "numpy", over_axes_of<max, as_it_is>},
     {"Maximum", "numpy", of_two<maximum>, 2},
     {"Mean", "numpy", over_axes_of<mean>},

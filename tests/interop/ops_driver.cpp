@@ -372,6 +372,10 @@ void add_products(Rows& rows) {
   rows["tensordot"] = [](const Inputs& x) { return tensordot(x[0], x[1], {2, 0}, {0, 1}); };
   rows["einsum_of_three"] = [](const Inputs& x) { return einsum("aab,bc,ca->ac", x); };
   rows["einsum"] = [](const Inputs& x) { return einsum("b...i,bij->...bj", x[0], x[1]); };
+  for (const char* kind : {"integers", "u8", "bool"}) {
+    for (const char* op : {"matmul", "dot", "outer", "tensordot"}) rows[fmt::format("{}_{}", op, kind)] = rows[op];
+    rows[fmt::format("einsum_{}", kind)] = [](const Inputs& x) { return einsum("abc,bde->ad", x[0], x[1]); };
+  }
   rows["attention"] = [](const Inputs& x) { return dot_product_attention(x[0], x[1], x[2]); };
   rows["attention_causal"] = [](const Inputs& x) {
     return dot_product_attention(x[0], x[1], x[2], {.scale = 0.4F, .is_causal = true});

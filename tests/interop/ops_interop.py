@@ -264,6 +264,14 @@ def products():
     yield "tensordot", (real(2, 3, 4), real(4, 2, 5)), lambda a, b: ops.tensordot(a, b, ((2, 0), (0, 1)))
     yield "einsum_of_three", (real(2, 2, 3), real(3, 4), real(4, 2)), lambda *x: ops.einsum("aab,bc,ca->ac", *x)
     yield "einsum", (real(2, 3, 5, 4), real(2, 4, 6)), lambda a, b: ops.einsum("b...i,bij->...bj", a, b)
+    drawn = {"integers": lambda *shape: indices(9, *shape, low=-9), "bool": booleans,
+             "u8": lambda *shape: RANDOM.integers(0, 256, shape).astype(np.uint8)}  # fmt: skip
+    for kind, draw in drawn.items():
+        yield f"matmul_{kind}", (draw(2, 1, 3, 4), draw(5, 4, 6)), ops.matmul
+        yield f"dot_{kind}", (draw(2, 3, 4), draw(4)), ops.dot
+        yield f"outer_{kind}", (draw(2, 3), draw(4)), ops.outer
+        yield f"tensordot_{kind}", (draw(2, 3, 4), draw(4, 2, 5)), lambda a, b: ops.tensordot(a, b, ((2, 0), (0, 1)))
+        yield f"einsum_{kind}", (draw(3, 4, 5), draw(4, 6, 2)), lambda a, b: ops.einsum("abc,bde->ad", a, b)
     attend = ops.dot_product_attention
     q, k, v = real(2, 5, 3, 4), real(2, 5, 3, 4), real(2, 5, 3, 4)
     yield "attention", (q, k, v), attend

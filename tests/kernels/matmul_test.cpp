@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/expect_error.h>
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/arithmetic.h>
@@ -54,6 +55,28 @@ TEST(Matmul, TakesViewsThatNoLibraryTakes) {
     SCOPED_TRACE(a.strides().text());
     expect_same_bits(matmul(a, b), matmul(dense_copy(a), b));
   }
+}
+
+TEST(Matmul, OfIntegersIsExactAndWrapsAround) {
+  const auto product = []<class T>(std::initializer_list<T> a, std::initializer_list<T> b) {
+    return matmul(Tensor::from(std::vector<T>(a), {1, 2}), Tensor::from(std::vector<T>(b), {2, 1})).template item<T>();
+  };
+  constexpr std::int64_t odd = (std::int64_t{1} << 53) + 1;  // not a double
+  EXPECT_EQ(product({odd, std::int64_t{-1}}, {std::int64_t{3}, std::int64_t{2}}), 3 * odd - 2);
+  EXPECT_EQ(product({std::int64_t{1} << 62, std::int64_t{5}}, {std::int64_t{4}, std::int64_t{1}}), 5);
+  EXPECT_EQ(product({1 << 30, -7}, {4, 3}), -21);
+  EXPECT_EQ(product({std::uint8_t{200}, std::uint8_t{3}}, {std::uint8_t{2}, std::uint8_t{5}}), 400 + 15 - 256);
+}
+
+TEST(Matmul, OfBoolIsWhetherAProductIsTrue) {
+  const Tensor a = Tensor::from(std::vector<bool>{true, true, true, false, false, false}, {2, 3});
+  const Tensor b = Tensor::from(std::vector<bool>{true, false, true, false, true, false}, {3, 2});
+  EXPECT_THAT(matmul(a, b).to_vector<bool>(), ::testing::ElementsAre(true, false, false, false));
+}
+
+TEST(Matmul, OfTwoDtypesIsRefused) {
+  EXPECT_ERROR(InvalidArgument, "matmul takes tensors of one dtype, got i32 (2, 2)",
+               matmul(Tensor::zeros({2, 2}, DType::i32), Tensor::zeros({2, 2}, DType::i64)));
 }
 
 TEST(BatchAxes, AreMergedWhereOneStrideServes) {

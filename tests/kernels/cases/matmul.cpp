@@ -96,6 +96,7 @@ OpCase matmul_case(const Shape& a, const Shape& b, const MatmulSizes& sizes) {
           .check = {.length = std::max(sizes.k, rows_and_columns * sizes.batch.elements())},
           .data = 2,
           .takes_no_rows = sizes.batch_a.rank() > 0 && sizes.batch_a == sizes.batch_b,
+          .takes_any_dtype = true,
           .same_bits_on_any_threads = false};
 }
 
@@ -165,6 +166,7 @@ OpCase attention_case() {
           .check = {.length = size},
           .data = 2,
           .calls_first = "transpose",
+          .takes_any_dtype = true,
           .same_bits_on_any_threads = false};
 }
 
@@ -232,7 +234,10 @@ std::vector<OpCase> matmul_cases() {
     cases.push_back(large(activated(dense_case({130}, 70, 90), activation), 6));
     cases.back().inputs[2] = bias_far_from_0(90, 70);
   }
-  for (OpCase& c : products_of_tensors()) cases.push_back(std::move(c));
+  for (OpCase& c : products_of_tensors()) {
+    cases.push_back(of_dtype(c, DType::i32));
+    cases.push_back(std::move(c));
+  }
   return cases;
 }
 
