@@ -26,6 +26,8 @@
 #include <lockstep/kernels/indexing/one_hot.h>
 #include <lockstep/kernels/indexing/scatter.h>
 #include <lockstep/kernels/indexing/take.h>
+#include <lockstep/kernels/linear_algebra/norm.h>
+#include <lockstep/kernels/linear_algebra/svd.h>
 #include <lockstep/kernels/losses/cross_entropy.h>
 #include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/kernels/matmul/einsum.h>

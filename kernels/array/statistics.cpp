@@ -1,10 +1,9 @@
 #include "lockstep/kernels/array/statistics.h"
 
-#include <cmath>
-
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/comparison.h>
 #include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/array/in_f32.h>
 #include <lockstep/kernels/array/over_axes.h>
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/op/checks.h>
@@ -17,33 +16,8 @@
 namespace lockstep {
 namespace {
 
-/// f(x in f32), in the dtype of x if it is f32 or bf16.
-template <class F>
-Tensor in_f32(const char* op, const Tensor& operand, const F& f) try {
-  const Tensor x = as_real(op, operand);
-  return cast(f(cast(x, DType::f32)), x.dtype());
-} catch (Error& error) {
-  rethrow_from(op, error);
-}
-
 Tensor variance(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
   return mean(squared_difference(x, mean(x, axes, true)), axes, keepdims);
-}
-
-Tensor vector_norm(const Tensor& x, const std::vector<int>& axes, bool keepdims, double ord) {
-  if (ord == 0) return cast(sum(not_equal(x, 0), axes, keepdims), DType::f32);
-  if (ord == 2) return norm(x, axes, keepdims);
-  const Tensor size = abs(x);
-  if (std::isinf(ord)) return ord > 0 ? max(size, axes, keepdims) : min(size, axes, keepdims);
-  return ord == 1 ? sum(size, axes, keepdims) : power(sum(power(size, ord), axes, keepdims), 1 / ord);
-}
-
-/// axes: of the rows and of the columns.
-Tensor matrix_norm(const Tensor& x, const std::vector<int>& axes, bool keepdims, double ord) {
-  require(std::abs(ord) == 1 || std::isinf(ord), "norm of matrices takes the orders 1, -1, inf and -inf, got {}", ord);
-  const bool of_columns = std::abs(ord) == 1;
-  const Tensor sums = sum(abs(x), {axes[of_columns ? 0 : 1]}, true);
-  return ord > 0 ? max(sums, axes, keepdims) : min(sums, axes, keepdims);
 }
 
 /// The largest elements, with keepdims, or 0 where they are not finite. A constant for tapes.
@@ -85,19 +59,6 @@ Tensor std(const Tensor& x) { return std(x, all_axes(x)); }
 
 Tensor std(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
   return in_f32("std", x, [&](const Tensor& wide) { return sqrt(variance(wide, axes, keepdims)); });
-}
-
-Tensor norm(const Tensor& x) { return norm(x, all_axes(x)); }
-
-Tensor norm(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
-  return in_f32("norm", x, [&](const Tensor& wide) { return sqrt(sum(square(wide), axes, keepdims)); });
-}
-
-Tensor norm(const Tensor& x, const std::vector<int>& axes, bool keepdims, double ord) {
-  require(axes.size() == 1 || axes.size() == 2, "norm of an order takes one axis or two, got {}", axes.size());
-  return in_f32("norm", x, [&](const Tensor& wide) {
-    return axes.size() == 1 ? vector_norm(wide, axes, keepdims, ord) : matrix_norm(wide, axes, keepdims, ord);
-  });
 }
 
 Tensor logsumexp(const Tensor& x) { return logsumexp(x, all_axes(x)); }

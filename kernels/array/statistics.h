@@ -28,19 +28,6 @@ Tensor std(const Tensor& x);
 Tensor std(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// The Euclidean norm (of a matrix, the Frobenius norm): the square root of the sum of squares. The gradient is NaN
-/// where the result is 0, as in TensorFlow.
-Tensor norm(const Tensor& x);
-Tensor norm(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
-///@}
-/// The norm of order `ord` as in NumPy. With one axis, the norm of vectors: sum(|x|^ord)^(1 / ord); for ord infinity
-/// and -infinity, the largest and the smallest |x|; for ord 0, the number of nonzero elements. With two axes, the norm
-/// of matrices (axes[0]: rows, axes[1]: columns): for ord 1 and -1, the largest and the smallest column sum of |x|; for
-/// ord infinity and -infinity, the largest and the smallest row sum. Throws InvalidArgument unless `axes` has one or
-/// two entries, and for any other ord of a matrix norm: 2, -2 and NumPy's "nuc" need singular values, which lockstep
-/// does not compute. For orders that take the largest or smallest value, also throws it if there are no elements.
-Tensor norm(const Tensor& x, const std::vector<int>& axes, bool keepdims, double ord);
-///@{
 /// log(sum(exp(x))), computed without overflow for any x. Throws InvalidArgument if a reduced axis has size 0 and the
 /// result has elements.
 Tensor logsumexp(const Tensor& x);

@@ -17,6 +17,7 @@
 #include <lockstep/kernels/attention/attention.h>
 #include <lockstep/kernels/image/depth_to_space.h>
 #include <lockstep/kernels/indexing/diagonal.h>
+#include <lockstep/kernels/linear_algebra/norm.h>
 #include <lockstep/kernels/matmul/einsum.h>
 #include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/reduction/reduction.h>
@@ -105,15 +106,15 @@ Results chosen(const Call& call) {
   return {where(truth(call.operand(0)), values[0], values[1])};
 }
 
-/// A number as the order, or null or "fro" for the Euclidean norm of vectors or matrices.
+/// The order is a number, a name, or null for the Euclidean norm of vectors or matrices.
 Results norm_of(const Call& call) {
   const std::vector<int> axes = call.axes("axis");
   const Json& order = call.value("ord");
   const bool keepdims = call.flag("keepdims");
   if (axes.size() > 2) call.refuse("is a norm over one axis or two; reshape its input before it");
-  if (order.is_null() || (axes.size() == 2 && order == "fro")) return {norm(real(call.x[0]), axes, keepdims)};
-  if (!order.is_number())
-    call.refuse(fmt::format("takes a number as its ord, or fro for matrices, got {}", order.dump()));
+  if (order.is_null()) return {norm(real(call.x[0]), axes, keepdims)};
+  if (order.is_string()) return {norm(real(call.x[0]), axes, keepdims, order.get<std::string>())};
+  if (!order.is_number()) call.refuse(fmt::format("takes a number or a name as its ord, got {}", order.dump()));
   return {norm(real(call.x[0]), axes, keepdims, order.get<double>())};
 }
 

@@ -9,7 +9,7 @@
 
 #include <lockstep/kernels/array/arithmetic.h>
 #include <lockstep/kernels/array/array.h>
-#include <lockstep/kernels/array/statistics.h>
+#include <lockstep/kernels/linear_algebra/norm.h>
 #include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/models/optimizers/optimizer_config.h>

@@ -8,7 +8,7 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/arithmetic.h>
-#include <lockstep/kernels/array/statistics.h>
+#include <lockstep/kernels/linear_algebra/norm.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>

@@ -23,6 +23,8 @@
 #include <lockstep/kernels/indexing/one_hot.h>
 #include <lockstep/kernels/indexing/scatter.h>
 #include <lockstep/kernels/indexing/take.h>
+#include <lockstep/kernels/linear_algebra/norm.h>
+#include <lockstep/kernels/linear_algebra/svd.h>
 #include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/kernels/matmul/einsum.h>
 #include <lockstep/kernels/matmul/matmul.h>
@@ -321,6 +323,14 @@ void add_reductions(Rows& rows) {
   for (const double order : {1.0, 3.0, std::numeric_limits<double>::infinity()})
     rows[fmt::format("norm_of_order_{}", order)] = [=](const Inputs& x) { return norm(x[0], {-1}, false, order); };
   rows["norm_of_matrices"] = [](const Inputs& x) { return norm(x[0], {0, 2}, false, -1); };
+  for (const int order : {2, -2})
+    rows[fmt::format("norm_of_matrices_{}", order)] = [=](const Inputs& x) { return norm(x[0], {0, 2}, true, order); };
+  rows["norm_of_matrices_nuc"] = [](const Inputs& x) { return norm(x[0], {0, 2}, true, "nuc"); };
+  rows["svd"] = [](const Inputs& x) { return svd(x[0]).s; };
+  rows["svd_product"] = [](const Inputs& x) {
+    const Svd f = svd(x[0]);
+    return matmul(f.u, f.vh);
+  };
   rows["argmax"] = [](const Inputs& x) { return argmax(x[0], 1); };
   rows["argmax_of_all"] = [](const Inputs& x) { return argmax(x[0]); };
   rows["count_nonzero"] = [](const Inputs& x) { return count_nonzero(x[0], {0, -1}); };

@@ -217,6 +217,10 @@ def reductions():
     for order in (1, 3, np.inf):
         yield f"norm_of_order_{order}", (x,), lambda x, order=order: ops.norm(x, order, -1)
     yield "norm_of_matrices", (x,), lambda x: ops.norm(x, -1, (0, 2))
+    for order in (2, -2, "nuc"):
+        yield f"norm_of_matrices_{order}", (x,), lambda x, order=order: ops.norm(x, order, (0, 2), keepdims=True)
+    yield "svd", (x,), lambda x: ops.svd(x, compute_uv=False)
+    yield "svd_product", (x,), lambda x: ops.matmul(*ops.svd(x, full_matrices=False)[::2])
     for name in ("any", "all"):
         yield name, (booleans(3, 4, 2),), lambda x, name=name: getattr(ops, name)(x, **AXES)
     ties = indices(3, 3, 4, 5).astype(np.float32)

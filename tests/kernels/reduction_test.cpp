@@ -76,25 +76,6 @@ TEST(Mean, OfIntegersAndBoolsIsF32) {
   EXPECT_EQ(mean(cast(x, DType::boolean)).item<float>(), 4.0F / 6);
 }
 
-TEST(Norm, TakesOrders) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  const Tensor x = Tensor::from<float>({3, 0, -4, 1, 2, -2}, {2, 3});
-  using ::testing::ElementsAre;
-  EXPECT_THAT(norm(x, {1}, false, 0).to_vector<float>(), ElementsAre(2, 3));
-  EXPECT_THAT(norm(x, {1}, false, 2).to_vector<float>(), ElementsAre(5, 3));
-  EXPECT_EQ(norm(x, {0, 1}, true, 1).shape(), (Shape{1, 1}));
-  for (const auto& [ord, expected] : {std::pair(1.0, 6.0), {-1.0, 2.0}, {infinity, 7.0}, {-infinity, 5.0}}) {
-    EXPECT_EQ(norm(x, {0, 1}, false, ord).item<double>(), expected) << ord;
-    EXPECT_EQ(norm(transpose(x), {-1, 0}, false, ord).item<double>(), expected) << ord;
-  }
-  EXPECT_THAT(error_of<InvalidArgument>([&] {
-                norm(x, {0, 1}, false, 2);
-              }),
-              ::testing::HasSubstr("norm of matrices takes the orders 1, -1, inf and -inf, got 2"));
-  EXPECT_THAT(error_of<InvalidArgument>([&] { norm(x, {}, false, 1); }),
-              ::testing::HasSubstr("norm of an order takes one axis or two, got 0"));
-}
-
 TEST(Argmax, DropsOrKeepsTheAxis) {
   const Tensor x = random_tensor({4, 5, 7}, 3);
   EXPECT_EQ(argmax(x).shape(), Shape{});

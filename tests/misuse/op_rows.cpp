@@ -8,6 +8,8 @@
 #include <lockstep/kernels/image/crop_and_flip.h>
 #include <lockstep/kernels/image/depth_to_space.h>
 #include <lockstep/kernels/image/resize.h>
+#include <lockstep/kernels/linear_algebra/norm.h>
+#include <lockstep/kernels/linear_algebra/svd.h>
 #include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/normalization/batch_norm.h>
@@ -93,6 +95,11 @@ Rows elementwise_rows() {
                               }),
       misuse<InvalidArgument>("clip", "bounds in the wrong order", {"clip", "1", "-1"},
                               [] { clip(zeros({2}), 1, -1); }),
+      misuse<InvalidArgument>("svd", "a vector", {"svd", "matrices", "f32 (2)"}, [] { svd(zeros({2})); }),
+      misuse<InvalidArgument>("norm", "a name that is no order", {"norm", "fro and nuc", "got l2"},
+                              [] {
+                                norm(zeros({2, 2}), {0, 1}, false, "l2");
+                              }),
       misuse<InvalidArgument>("negative", "bools", {"negative", "bool (2)"},
                               [] { negative(zeros({2}, DType::boolean)); }),
       misuse<InvalidArgument>("add", "a fraction and integers", {"add", "0.5", "i32 (2)"},

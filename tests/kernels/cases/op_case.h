@@ -107,6 +107,7 @@ std::vector<OpCase> einsum_cases();
 std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> image_cases();
 std::vector<OpCase> indexing_cases();
+std::vector<OpCase> linear_algebra_cases();
 std::vector<OpCase> loss_cases();
 std::vector<OpCase> masked_recurrence_cases();
 std::vector<OpCase> matmul_cases();

@@ -41,12 +41,29 @@ std::vector<OpCase> integer_cases(const std::vector<OpCase>& cases) {
 const std::vector<OpCase>& all_cases() {
   static const auto& all = *new std::vector([] {
     std::vector<OpCase> cases;
-    for (const auto family : {activation_cases,  array_cases,         attention_cases, comparison_cases,
-                              convolution_cases, creation_cases,      einsum_cases,    elementwise_cases,
-                              image_cases,       indexing_cases,      loss_cases,      masked_recurrence_cases,
-                              matmul_cases,      normalization_cases, pooling_cases,   random_cases,
-                              recurrence_cases,  reduction_cases,     scan_cases,      shape_cases,
-                              slices_cases,      sorting_cases})
+    for (const auto family : {activation_cases,
+                              array_cases,
+                              attention_cases,
+                              comparison_cases,
+                              convolution_cases,
+                              creation_cases,
+                              einsum_cases,
+                              elementwise_cases,
+                              image_cases,
+                              indexing_cases,
+                              linear_algebra_cases,
+                              loss_cases,
+                              masked_recurrence_cases,
+                              matmul_cases,
+                              normalization_cases,
+                              pooling_cases,
+                              random_cases,
+                              recurrence_cases,
+                              reduction_cases,
+                              scan_cases,
+                              shape_cases,
+                              slices_cases,
+                              sorting_cases})
       std::ranges::move(family(), std::back_inserter(cases));
     std::ranges::move(integer_cases(cases), std::back_inserter(cases));
     return cases;

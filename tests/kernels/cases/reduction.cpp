@@ -6,54 +6,19 @@
 
 #include <fmt/format.h>
 #include <kernels/cases/dtypes.h>
+#include <kernels/cases/groups.h>
 #include <kernels/cases/op_case.h>
 
 #include <lockstep/kernels/array/statistics.h>
+#include <lockstep/kernels/linear_algebra/norm.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/scan/product.h>
 
 namespace lockstep::test {
 namespace {
 
-/// The elements that are reduced to each element of the result.
-Values groups(const Shape& shape, const std::vector<int>& axes, const std::vector<double>& x) {
-  std::vector<bool> reduced(static_cast<std::size_t>(shape.rank()));
-  for (const int axis : axes) reduced[static_cast<std::size_t>(shape.normalize_axis(axis))] = true;
-  std::int64_t size = 1;
-  for (int axis = 0; axis < shape.rank(); ++axis) size *= reduced[static_cast<std::size_t>(axis)] ? 1 : shape[axis];
-  Values result(static_cast<std::size_t>(size));
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    std::size_t rest = i, at = 0, step = 1;
-    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-      const auto n = static_cast<std::size_t>(shape[axis]);
-      if (!reduced[static_cast<std::size_t>(axis)]) {
-        at += rest % n * step;
-        step *= n;
-      }
-      rest /= n;
-    }
-    result[at].push_back(x[i]);
-  }
-  return result;
-}
-
-using Elements = const std::vector<double>&;
-
-/// The reference of a reduction that is f of each group.
-Reference of_groups(const Shape& shape, const std::vector<int>& axes, std::function<double(Elements)> f) {
-  return [=](const Values& in) {
-    std::vector<double> y;
-    for (Elements group : groups(shape, axes, in[0])) y.push_back(f(group));
-    return y;
-  };
-}
-
-double sum_of(Elements x) { return std::accumulate(x.begin(), x.end(), 0.0); }
 double mean_of(Elements x) { return sum_of(x) / static_cast<double>(x.size()); }
 double product_of(Elements x) { return std::accumulate(x.begin(), x.end(), 1.0, std::multiplies()); }
-double largest_of(Elements x) { return *std::ranges::max_element(x); }
-double smallest_of(Elements x) { return *std::ranges::min_element(x); }
-double squares_of(Elements x) { return std::inner_product(x.begin(), x.end(), x.begin(), 0.0); }
 double variance_of(Elements x) {
   double sum = 0;
   for (const double value : x) sum += (value - mean_of(x)) * (value - mean_of(x));
@@ -149,61 +114,6 @@ OpCase average_case(bool of_elements) {
           .data = 2,
           .takes_no_rows = false,
           .integers_give_f32 = true};
-}
-
-/// Of order `ord` along axis 1 of (2, 3, 4).
-OpCase norm_case(double ord, std::function<double(Elements)> reference) {
-  const Shape shape{2, 3, 4};
-  return {.name = fmt::format("norm of order {}", ord),
-          .inputs = {random_tensor(shape, 5)},
-          .run = [=](In in) { return norm(in[0], {1}, false, ord); },
-          .reference = of_groups(shape, {1}, std::move(reference)),
-          .check = {.length = 3},
-          .integers_give_f32 = true};
-}
-
-/// Of matrices with three rows along axis 1 and five columns along axis 3, each kind of sum by itself.
-OpCase matrix_norm_case(double ord, bool of_columns, bool takes_largest) {
-  const Shape shape{2, 3, 4, 5};
-  const auto reference = [=](Elements x) {
-    std::vector<double> sums(of_columns ? 5 : 3);
-    for (std::size_t i = 0; i < x.size(); ++i) sums[of_columns ? i % 5 : i / 5] += std::abs(x[i]);
-    return takes_largest ? largest_of(sums) : smallest_of(sums);
-  };
-  return {.name = fmt::format("norm of matrices of order {}", ord),
-          .inputs = {random_tensor(shape, 5)},
-          .run =
-              [=](In in) {
-                return norm(in[0], {1, -1}, false, ord);
-              },
-          .reference = of_groups(shape, {1, 3}, reference),
-          .check = {.length = 15},
-          .integers_give_f32 = true};
-}
-
-std::vector<OpCase> norm_cases() {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  const auto of_sizes = [](auto of) {
-    return [=](Elements x) {
-      std::vector<double> sizes;
-      for (const double value : x) sizes.push_back(std::abs(value));
-      return of(sizes);
-    };
-  };
-  const auto of_order_3 = [](Elements x) {
-    double sum = 0;
-    for (const double value : x) sum += value * value * value;
-    return std::cbrt(sum);
-  };
-  return {norm_case(1, of_sizes(sum_of)),
-          norm_case(2, [](Elements x) { return std::sqrt(squares_of(x)); }),
-          norm_case(3, of_sizes(of_order_3)),
-          norm_case(infinity, of_sizes(largest_of)),
-          norm_case(-infinity, of_sizes(smallest_of)),
-          matrix_norm_case(1, true, true),
-          matrix_norm_case(-1, true, false),
-          matrix_norm_case(infinity, false, true),
-          matrix_norm_case(-infinity, false, false)};
 }
 
 /// Rows of four with no, one and two zeros: the product's gradient at a 0 is the product of the others.
@@ -325,7 +235,6 @@ std::vector<OpCase> reduction_cases() {
     cases.push_back(large(sum_case(shape, {1}), 2));
   }
   for (OpCase& c : cases_without_gradient()) cases.push_back(std::move(c));
-  for (OpCase& c : norm_cases()) cases.push_back(std::move(c));
   return cases;
 }
 

@@ -191,8 +191,10 @@ TEST(Operations, OfOtherKindsAreRefused) {
                result_of("BroadcastTo", "[" + tensor_x + "]", R"({"shape": [7, 2]})"));
   EXPECT_ERROR(InputError, "operation BroadcastTo needs a shape of as many axes as its input has",
                result_of("BroadcastTo", "[" + tensor_x + "]", R"({"shape": [1, 7, 2]})"));
-  EXPECT_ERROR(InputError, "operation Norm takes a number as its ord, or fro for matrices, got \"nuc\"",
+  EXPECT_ERROR(InputError, "norm of order nuc takes two axes, got 1",
                result_of("Norm", "[" + tensor_x + "]", R"({"axis": [1], "ord": "nuc"})"));
+  EXPECT_ERROR(InputError, "operation Norm takes a number or a name as its ord, got [1]",
+               result_of("Norm", "[" + tensor_x + "]", R"({"axis": [1], "ord": [1]})"));
   EXPECT_ERROR(InputError, "operation Tril takes matrices", result_of("Tril", "[" + tensor_x + "]"));
   EXPECT_ERROR(InputError, "operation OneHot makes dense tensors only",
                result_of("OneHot", "[" + tensor_x + "]", R"({"num_classes": 3, "sparse": true})"));

@@ -7,12 +7,12 @@
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/array/pad.h>
 #include <lockstep/kernels/array/shapes.h>
-#include <lockstep/kernels/array/statistics.h>
 #include <lockstep/kernels/array/triangle.h>
 #include <lockstep/kernels/attention/attention.h>
 #include <lockstep/kernels/image/depth_to_space.h>
 #include <lockstep/kernels/indexing/one_hot.h>
 #include <lockstep/kernels/indexing/take.h>
+#include <lockstep/kernels/linear_algebra/norm.h>
 #include <lockstep/kernels/matmul/einsum.h>
 #include <lockstep/kernels/matmul/matmul.h>
 #include <lockstep/kernels/reduction/reduction.h>
@@ -196,6 +196,14 @@ Cases products() {
       of_one("Norm of matrices by Frobenius", R"({"ord": "fro", "axis": [1, 2]})",
              [](const Tensor& x) {
                return norm(x, {1, 2});
+             }),
+      of_one("Norm of matrices by their largest singular values", R"({"ord": 2, "axis": [1, 2]})",
+             [](const Tensor& x) {
+               return norm(x, {1, 2}, false, 2);
+             }),
+      of_one("Norm of matrices by all singular values", R"({"ord": "nuc", "axis": [1, 2], "keepdims": true})",
+             [](const Tensor& x) {
+               return norm(x, {1, 2}, true, "nuc");
              }),
       of_one("Norm of vectors", R"({"ord": 2, "axis": [-1]})", [](const Tensor& x) { return norm(x, {2}); }),
       {"DotProductAttention",
