@@ -66,7 +66,7 @@ Tensor by_row(const char* op, const Tensor& x, bool keeps_origin = false) try {
 
 }  // namespace
 
-Tensor relu(const Tensor& x) { return unary(UnaryOp::relu, x); }
+Tensor relu(const Tensor& x) { return unary(functor::Relu{}, x); }
 
 Tensor relu(const Tensor& x, double negative_slope, std::optional<double> max_value, double threshold) try {
   require(negative_slope >= 0 && max_value.value_or(0) >= 0 && threshold >= 0,
@@ -85,51 +85,53 @@ Tensor relu(const Tensor& x, double negative_slope, std::optional<double> max_va
   rethrow_from("relu", error);
 }
 
-Tensor relu6(const Tensor& x) { return unary(UnaryOp::relu6, x); }
+Tensor relu6(const Tensor& x) { return unary(functor::Relu6{}, x); }
 
 Tensor leaky_relu(const Tensor& x, double negative_slope) {
   require(negative_slope >= 0, "leaky_relu takes a negative_slope of at least 0, got {}", negative_slope);
-  return unary({UnaryOp::leaky_relu, static_cast<float>(negative_slope)}, x);
+  return unary(functor::LeakyRelu{static_cast<float>(negative_slope)}, x);
 }
 
 Tensor elu(const Tensor& x, double alpha) {
   require(alpha >= 0, "elu takes an alpha of at least 0, got {}", alpha);
-  return unary({UnaryOp::elu, static_cast<float>(alpha)}, x);
+  return unary(functor::Elu{static_cast<float>(alpha)}, x);
 }
 
 Tensor celu(const Tensor& x, double alpha) {
   require(alpha >= 1e-30 && alpha <= 1e30, "celu takes an alpha of 1e-30 to 1e30, got {}", alpha);
-  return unary({UnaryOp::celu, static_cast<float>(alpha)}, x);
+  return unary(functor::Celu{static_cast<float>(alpha)}, x);
 }
 
-Tensor selu(const Tensor& x) { return unary(UnaryOp::selu, x); }
-Tensor gelu(const Tensor& x, bool approximate) { return unary(approximate ? UnaryOp::gelu_tanh : UnaryOp::gelu, x); }
-Tensor sigmoid(const Tensor& x) { return unary(UnaryOp::sigmoid, x, true); }
+Tensor selu(const Tensor& x) { return unary(functor::Selu{}, x); }
+Tensor gelu(const Tensor& x, bool approximate) {
+  return approximate ? unary(functor::GeluTanh{}, x) : unary(functor::Gelu{}, x);
+}
+Tensor sigmoid(const Tensor& x) { return unary(functor::Sigmoid{}, x, true); }
 Tensor hard_sigmoid(const Tensor& x) { return activate(x, Activation::hard_sigmoid); }
-Tensor silu(const Tensor& x) { return unary(UnaryOp::silu, x); }
-Tensor hard_silu(const Tensor& x) { return unary(UnaryOp::hard_silu, x); }
-Tensor mish(const Tensor& x) { return unary(UnaryOp::mish, x); }
-Tensor softplus(const Tensor& x) { return unary(UnaryOp::softplus, x); }
-Tensor log_sigmoid(const Tensor& x) { return unary(UnaryOp::log_sigmoid, x); }
-Tensor sparse_plus(const Tensor& x) { return unary(UnaryOp::sparse_plus, x); }
-Tensor softsign(const Tensor& x) { return unary(UnaryOp::softsign, x); }
-Tensor tanh(const Tensor& x) { return real_unary(UnaryOp::tanh, x); }
-Tensor hard_tanh(const Tensor& x) { return unary(UnaryOp::hard_tanh, x); }
-Tensor tanh_shrink(const Tensor& x) { return unary(UnaryOp::tanh_shrink, x); }
+Tensor silu(const Tensor& x) { return unary(functor::Silu{}, x); }
+Tensor hard_silu(const Tensor& x) { return unary(functor::HardSilu{}, x); }
+Tensor mish(const Tensor& x) { return unary(functor::Mish{}, x); }
+Tensor softplus(const Tensor& x) { return unary(functor::Softplus{}, x); }
+Tensor log_sigmoid(const Tensor& x) { return unary(functor::LogSigmoid{}, x); }
+Tensor sparse_plus(const Tensor& x) { return unary(functor::SparsePlus{}, x); }
+Tensor softsign(const Tensor& x) { return unary(functor::Softsign{}, x); }
+Tensor tanh(const Tensor& x) { return real_unary(functor::Tanh{}, x); }
+Tensor hard_tanh(const Tensor& x) { return unary(functor::HardTanh{}, x); }
+Tensor tanh_shrink(const Tensor& x) { return unary(functor::TanhShrink{}, x); }
 
 Tensor squareplus(const Tensor& x, double b) {
   require(b >= 1e-30 && b <= 1e30, "squareplus takes a b of 1e-30 to 1e30, got {}", b);
-  return unary({UnaryOp::squareplus, static_cast<float>(b)}, x);
+  return unary(functor::Squareplus{static_cast<float>(b)}, x);
 }
 
 Tensor hard_shrink(const Tensor& x, double threshold) {
   require(threshold >= 0, "hard_shrink takes a threshold of at least 0, got {}", threshold);
-  return unary({UnaryOp::hard_shrink, static_cast<float>(threshold)}, x);
+  return unary(functor::HardShrink{static_cast<float>(threshold)}, x);
 }
 
 Tensor soft_shrink(const Tensor& x, double threshold) {
   require(threshold >= 0, "soft_shrink takes a threshold of at least 0, got {}", threshold);
-  return unary({UnaryOp::soft_shrink, static_cast<float>(threshold)}, x);
+  return unary(functor::SoftShrink{static_cast<float>(threshold)}, x);
 }
 
 Tensor sparse_sigmoid(const Tensor& x) try {
@@ -187,34 +189,34 @@ std::optional<UnaryFunction> function_of(Activation activation) {
   // In the order of Activation.
   static constexpr std::optional<UnaryFunction> functions[] = {
       std::nullopt,  // linear
-      UnaryOp::relu,
-      UnaryOp::relu6,
-      UnaryFunction(UnaryOp::leaky_relu, 0.2F),
-      UnaryFunction(UnaryOp::elu, 1.0F),
-      UnaryOp::selu,
-      UnaryOp::gelu,
-      UnaryOp::gelu_tanh,
-      UnaryOp::sigmoid,
-      UnaryFunction(UnaryOp::hard_sigmoid, 1.0F / 6.0F),
-      UnaryFunction(UnaryOp::hard_sigmoid, 0.2F),  // keras_2_hard_sigmoid
-      UnaryOp::silu,
-      UnaryOp::softplus,
-      UnaryOp::softsign,
-      UnaryOp::tanh,
-      UnaryOp::exp,  // exponential
-      std::nullopt,  // softmax
-      std::nullopt,  // log_softmax
-      UnaryOp::hard_silu,
-      UnaryOp::mish,
-      UnaryOp::log_sigmoid,
-      UnaryFunction(UnaryOp::squareplus, 4.0F),
-      UnaryOp::sparse_plus,
-      UnaryFunction(UnaryOp::celu, 1.0F),
-      UnaryOp::hard_tanh,
-      UnaryFunction(UnaryOp::hard_shrink, 0.5F),
-      UnaryFunction(UnaryOp::soft_shrink, 0.5F),
-      UnaryOp::tanh_shrink,
-      UnaryFunction(UnaryOp::hard_sigmoid, 0.5F),  // sparse_sigmoid
+      functor::Relu{},
+      functor::Relu6{},
+      functor::LeakyRelu{0.2F},
+      functor::Elu{1.0F},
+      functor::Selu{},
+      functor::Gelu{},
+      functor::GeluTanh{},
+      functor::Sigmoid{},
+      functor::HardSigmoid{1.0F / 6.0F},
+      functor::HardSigmoid{0.2F},  // keras_2_hard_sigmoid
+      functor::Silu{},
+      functor::Softplus{},
+      functor::Softsign{},
+      functor::Tanh{},
+      functor::Exp{},  // exponential
+      std::nullopt,    // softmax
+      std::nullopt,    // log_softmax
+      functor::HardSilu{},
+      functor::Mish{},
+      functor::LogSigmoid{},
+      functor::Squareplus{4.0F},
+      functor::SparsePlus{},
+      functor::Celu{1.0F},
+      functor::HardTanh{},
+      functor::HardShrink{0.5F},
+      functor::SoftShrink{0.5F},
+      functor::TanhShrink{},
+      functor::HardSigmoid{0.5F},  // sparse_sigmoid
   };
   static_assert(std::size(functions) == static_cast<int>(Activation::sparse_sigmoid) + 1);
   return functions[static_cast<int>(activation)];
@@ -229,7 +231,7 @@ bool is_fusable(Activation activation) {
 
 Tensor before_activation(Activation activation, const Tensor& y, const Tensor& dy) {
   if (activation == Activation::linear) return recording({dy}) ? dense_copy(dy) : make_dense(dy);
-  if (recording({y, dy})) return multiply(dy, slope(function_of(activation).value(), y));
+  if (recording({y, dy})) return unary_gradient(function_of(activation).value(), y, dy);
   const Tensor result = Tensor::empty(y.shape(), y.dtype());
   launch(kernels::UnaryGradient{function_of(activation).value(), y, make_dense(dy), result});
   return result;

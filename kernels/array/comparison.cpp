@@ -51,7 +51,7 @@ double truth_of(double number) { return number != 0 ? 1 : 0; }
 Tensor compare_with_infinity(const char* name, ComparisonOp op, const Tensor& operand) try {
   const Tensor x = make_dense(to_current_device(as_real(name, operand)));
   const Tensor size = Tensor::empty(x.shape(), x.dtype());
-  launch(kernels::Unary{UnaryOp::abs, x, size});
+  launch(kernels::Unary{functor::Abs{}, x, size});
   return compare(op, size, std::numeric_limits<double>::infinity());
 } catch (Error& error) {
   rethrow_from(name, error);

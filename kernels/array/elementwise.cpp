@@ -55,7 +55,7 @@ void subtract_gradient(BackwardContext& c, const Shape& a, const Shape& b) {
   contribute_broadcast(
       c, 1, b,
       [&](const Tensor& out) {
-        launch(kernels::Unary{UnaryOp::negative, make_dense(c.gradient(0)), out});
+        launch(kernels::Unary{functor::Negative{}, make_dense(c.gradient(0)), out});
       },
       [&] { return negative(c.gradient(0)); });
 }
@@ -280,7 +280,7 @@ Tensor multiply(const Tensor& x, double b) {
   return is_real(x.dtype()) ? affine("multiply", x, b, 0) : multiply(x, number_like("multiply", x, b));
 }
 
-Tensor divide(double a, const Tensor& x) { return real_unary({UnaryOp::divided, static_cast<float>(a)}, x); }
+Tensor divide(double a, const Tensor& x) { return real_unary(functor::Divided{static_cast<float>(a)}, x); }
 Tensor divide(const Tensor& operand, double b) {
   const Tensor x = as_real("divide", operand);
   const double factor = 1 / b;
@@ -298,7 +298,7 @@ Tensor& operator/=(Tensor& a, double b) {
 }
 
 Tensor power(const Tensor& x, double b) {
-  if (is_real(x.dtype())) return unary({UnaryOp::power, static_cast<float>(b)}, x);
+  if (is_real(x.dtype())) return unary(functor::PowerOf{static_cast<float>(b)}, x);
   require(b >= 0, "power by {} takes f32 or bf16, got {}", b, x);
   return with_number(BinaryOp::power, x, b);
 }
@@ -329,7 +329,7 @@ Tensor logaddexp(const Tensor& x, double b) {
 Tensor logaddexp(double a, const Tensor& b) { return logaddexp(b, a); }
 
 Tensor negative(const Tensor& x) try {
-  if (is_real(x.dtype())) return unary(UnaryOp::negative, x);
+  if (is_real(x.dtype())) return unary(functor::Negative{}, x);
   require_no_bool("negative", x);
   return subtract(0, x);
 } catch (Error& error) {
@@ -338,39 +338,39 @@ Tensor negative(const Tensor& x) try {
 
 Tensor abs(const Tensor& x) try {
   if (is_byte(x.dtype())) return copied("abs", x);
-  return is_integer(x.dtype()) ? maximum(x, subtract(0, x)) : unary(UnaryOp::abs, x);
+  return is_integer(x.dtype()) ? maximum(x, subtract(0, x)) : unary(functor::Abs{}, x);
 } catch (Error& error) {
   rethrow_from("abs", error);
 }
 
-Tensor exp(const Tensor& x) { return real_unary(UnaryOp::exp, x); }
-Tensor log(const Tensor& x) { return real_unary(UnaryOp::log, x); }
-Tensor log2(const Tensor& x) { return real_unary(UnaryOp::log2, x); }
-Tensor log10(const Tensor& x) { return real_unary(UnaryOp::log10, x); }
-Tensor sqrt(const Tensor& x) { return real_unary(UnaryOp::sqrt, x); }
+Tensor exp(const Tensor& x) { return real_unary(functor::Exp{}, x); }
+Tensor log(const Tensor& x) { return real_unary(functor::Log{}, x); }
+Tensor log2(const Tensor& x) { return real_unary(functor::Log2{}, x); }
+Tensor log10(const Tensor& x) { return real_unary(functor::Log10{}, x); }
+Tensor sqrt(const Tensor& x) { return real_unary(functor::Sqrt{}, x); }
 
 Tensor square(const Tensor& x) try {
-  if (is_real(x.dtype())) return unary(UnaryOp::square, x);
+  if (is_real(x.dtype())) return unary(functor::Square{}, x);
   const Tensor number = bool_counted(x);
   return multiply(number, number);
 } catch (Error& error) {
   rethrow_from("square", error);
 }
 
-Tensor sin(const Tensor& x) { return real_unary(UnaryOp::sin, x); }
-Tensor cos(const Tensor& x) { return real_unary(UnaryOp::cos, x); }
-Tensor tan(const Tensor& x) { return real_unary(UnaryOp::tan, x); }
-Tensor arcsin(const Tensor& x) { return real_unary(UnaryOp::arcsin, x); }
-Tensor arccos(const Tensor& x) { return real_unary(UnaryOp::arccos, x); }
-Tensor arctan(const Tensor& x) { return real_unary(UnaryOp::arctan, x); }
-Tensor sinh(const Tensor& x) { return real_unary(UnaryOp::sinh, x); }
-Tensor cosh(const Tensor& x) { return real_unary(UnaryOp::cosh, x); }
-Tensor arcsinh(const Tensor& x) { return real_unary(UnaryOp::arcsinh, x); }
-Tensor arccosh(const Tensor& x) { return real_unary(UnaryOp::arccosh, x); }
-Tensor arctanh(const Tensor& x) { return real_unary(UnaryOp::arctanh, x); }
-Tensor log1p(const Tensor& x) { return real_unary(UnaryOp::log1p, x); }
-Tensor expm1(const Tensor& x) { return real_unary(UnaryOp::expm1, x); }
-Tensor rsqrt(const Tensor& x) { return real_unary(UnaryOp::rsqrt, x); }
+Tensor sin(const Tensor& x) { return real_unary(functor::Sin{}, x); }
+Tensor cos(const Tensor& x) { return real_unary(functor::Cos{}, x); }
+Tensor tan(const Tensor& x) { return real_unary(functor::Tan{}, x); }
+Tensor arcsin(const Tensor& x) { return real_unary(functor::Arcsin{}, x); }
+Tensor arccos(const Tensor& x) { return real_unary(functor::Arccos{}, x); }
+Tensor arctan(const Tensor& x) { return real_unary(functor::Arctan{}, x); }
+Tensor sinh(const Tensor& x) { return real_unary(functor::Sinh{}, x); }
+Tensor cosh(const Tensor& x) { return real_unary(functor::Cosh{}, x); }
+Tensor arcsinh(const Tensor& x) { return real_unary(functor::Arcsinh{}, x); }
+Tensor arccosh(const Tensor& x) { return real_unary(functor::Arccosh{}, x); }
+Tensor arctanh(const Tensor& x) { return real_unary(functor::Arctanh{}, x); }
+Tensor log1p(const Tensor& x) { return real_unary(functor::Log1p{}, x); }
+Tensor expm1(const Tensor& x) { return real_unary(functor::Expm1{}, x); }
+Tensor rsqrt(const Tensor& x) { return real_unary(functor::Rsqrt{}, x); }
 
 Tensor reciprocal(const Tensor& x) try {
   require_defined("reciprocal", x);
@@ -379,21 +379,21 @@ Tensor reciprocal(const Tensor& x) try {
   rethrow_from("reciprocal", error);
 }
 
-Tensor erf(const Tensor& x) { return real_unary(UnaryOp::erf, x); }
+Tensor erf(const Tensor& x) { return real_unary(functor::Erf{}, x); }
 
 Tensor sign(const Tensor& x) try {
-  if (is_real(x.dtype())) return unary(UnaryOp::sign, x);
+  if (is_real(x.dtype())) return unary(functor::Sign{}, x);
   require_no_bool("sign", x);
   return is_integer(x.dtype()) ? clip(x, -1, 1) : minimum(x, 1);
 } catch (Error& error) {
   rethrow_from("sign", error);
 }
 
-Tensor floor(const Tensor& x) { return real_unary(UnaryOp::floor, x); }
-Tensor ceil(const Tensor& x) { return real_unary(UnaryOp::ceil, x); }
+Tensor floor(const Tensor& x) { return real_unary(functor::Floor{}, x); }
+Tensor ceil(const Tensor& x) { return real_unary(functor::Ceil{}, x); }
 
 Tensor trunc(const Tensor& x) {
-  return x.defined() && !is_real(x.dtype()) ? copied("trunc", x) : unary(UnaryOp::trunc, x);
+  return x.defined() && !is_real(x.dtype()) ? copied("trunc", x) : unary(functor::Trunc{}, x);
 }
 
 Tensor round(const Tensor& x, int decimals) {
@@ -401,22 +401,22 @@ Tensor round(const Tensor& x, int decimals) {
   if (x.defined() && !is_real(x.dtype()) && decimals >= 0) return copied("round", x);
   const auto up = static_cast<float>(std::pow(10.0, std::max(decimals, 0)));
   const auto down = static_cast<float>(std::pow(10.0, std::max(-decimals, 0)));
-  return unary({UnaryOp::round, up, down}, x);
+  return unary(functor::Round{up, down}, x);
 }
 
 Tensor maximum(const Tensor& x, double lowest) {
-  if (is_real(x.dtype())) return unary({UnaryOp::maximum, static_cast<float>(lowest)}, x);
+  if (is_real(x.dtype())) return unary(functor::Maximum{static_cast<float>(lowest)}, x);
   return maximum(x, number_like("maximum", x, lowest));
 }
 
 Tensor minimum(const Tensor& x, double highest) {
-  if (is_real(x.dtype())) return unary({UnaryOp::minimum, static_cast<float>(highest)}, x);
+  if (is_real(x.dtype())) return unary(functor::Minimum{static_cast<float>(highest)}, x);
   return minimum(x, number_like("minimum", x, highest));
 }
 
 Tensor clip(const Tensor& x, double lowest, double highest) try {
   require(lowest <= highest, "clip takes bounds in increasing order, got {} and {}", lowest, highest);
-  if (is_real(x.dtype())) return unary({UnaryOp::clip, static_cast<float>(lowest), static_cast<float>(highest)}, x);
+  if (is_real(x.dtype())) return unary(functor::Clip{static_cast<float>(lowest), static_cast<float>(highest)}, x);
   const Tensor number = bool_counted(x);
   return minimum(maximum(number, number_like("clip", number, lowest)), number_like("clip", number, highest));
 } catch (Error& error) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <variant>
 
 #include <lockstep/kernels/elementwise/binary_functions.h>
 #include <lockstep/kernels/elementwise/elementwise_functions.h>
@@ -60,7 +61,7 @@ template <class F, class T>
 }  // namespace
 
 void kernels::Unary::on_cpu() const {
-  visit_unary(function, [&](auto f) { map(f, x, y); });
+  std::visit([&](auto f) { map(f, x, y); }, function);
 }
 
 void kernels::UnaryGradient::on_cpu() const {
@@ -68,11 +69,13 @@ void kernels::UnaryGradient::on_cpu() const {
     const T* at = kept.data<T>();
     const T* upper = dy.data<T>();
     T* to = dx.data<T>();
-    visit_unary(function, [&](auto f) {
-      parallel_for(dx.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
-        unary_gradient_run(f, at + begin, upper + begin, to + begin, end - begin);
-      });
-    });
+    std::visit(
+        [&](auto f) {
+          parallel_for(dx.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
+            unary_gradient_run(f, at + begin, upper + begin, to + begin, end - begin);
+          });
+        },
+        function);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "lockstep/kernels/elementwise/elementwise_kernels.h"
 
 #include <cstddef>
+#include <variant>
 #include <vector>
 
 #include <lockstep/kernels/elementwise/binary_functions.h>
@@ -64,13 +65,13 @@ static_assert(sizeof(ClearedRanges) + sizeof(Index) <= most_bytes_of_arguments);
 
 template <class Executor>
 void Unary::run(Executor& on) const {
-  visit_real(y.dtype(), [&]<class T>() { visit_unary(function, [&](auto f) { detail::map<T>(on, f, y, x); }); });
+  visit_real(y.dtype(), [&]<class T>() { std::visit([&](auto f) { detail::map<T>(on, f, y, x); }, function); });
 }
 
 template <class Executor>
 void UnaryGradient::run(Executor& on) const {
   visit_real(dx.dtype(), [&]<class T>() {
-    visit_unary(function, [&](auto f) { detail::map<T>(on, detail::Gradient<decltype(f)>{f}, dx, kept, dy); });
+    std::visit([&](auto f) { detail::map<T>(on, detail::Gradient<decltype(f)>{f}, dx, kept, dy); }, function);
   });
 }
 

@@ -18,7 +18,7 @@ struct Unary {
   void on_cpu() const;
 };
 
-/// dx = dy * f'(x), f32 or bf16. `kept` is f(x) if gradient_from_result(f) (array/unary.h), else x.
+/// dx = dy * f'(x), f32 or bf16. `kept` is f(x) if the functor's info.from_result, else x.
 struct UnaryGradient {
   UnaryFunction function;
   Tensor kept;

@@ -76,8 +76,7 @@ struct BatchNormSaved {
 
  private:
   void contribute_by_ops(BackwardContext& c) const {
-    const UnaryFunction positive(UnaryOp::relu);
-    const Tensor dsum = y.defined() ? multiply(c.gradient(0), slope(positive, y)) : c.gradient(0);
+    const Tensor dsum = y.defined() ? unary_gradient(functor::Relu{}, y, c.gradient(0)) : c.gradient(0);
     contribute_composed(c, {x, gamma, beta}, dsum,
                         [this](const std::vector<Tensor>& in) { return composed(in[0], in[1], in[2]); });
     contribute_ops(c, 3, [&] { return dsum; });

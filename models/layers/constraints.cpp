@@ -27,7 +27,7 @@ void Constraint::check(const std::string& weight, const Shape& shape) const {
 }
 
 void Constraint::operator()(const Tensor& weight) const {
-  if (kind_ == Kind::non_neg) return launch(kernels::Unary{{UnaryOp::maximum, 0}, weight, weight});
+  if (kind_ == Kind::non_neg) return launch(kernels::Unary{functor::Maximum{0}, weight, weight});
   limit_norms(weight, options_.axis.numbers,
               {.min_value = options_.min_value, .max_value = options_.max_value, .rate = options_.rate});
 }

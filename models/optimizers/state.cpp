@@ -265,8 +265,8 @@ void Optimizer::State::clip_own(const ReplicaContext& context) const {
   if (options_.clipvalue > 0) {
     const auto limit = static_cast<float>(options_.clipvalue);
     for (const Tensor& gradient : gradients) {
-      launch(kernels::Unary{{UnaryOp::maximum, -limit}, gradient, gradient});
-      launch(kernels::Unary{{UnaryOp::minimum, limit}, gradient, gradient});
+      launch(kernels::Unary{functor::Maximum{-limit}, gradient, gradient});
+      launch(kernels::Unary{functor::Minimum{limit}, gradient, gradient});
     }
   } else if (clips_by_norms()) {
     std::vector<double> squares;

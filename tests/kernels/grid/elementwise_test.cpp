@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
+#include <variant>
 
 #include <gtest/gtest.h>
 
+#include <lockstep/kernels/array/unary.h>
 #include <lockstep/kernels/elementwise/comparison_kernels.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/elementwise/unary_kernels.h>
@@ -18,11 +21,19 @@ namespace {
 // For loops over packs of four f32 or eight bf16: no element, part of a pack, whole packs, and packs with a rest.
 const std::vector<std::int64_t> sizes{0, 1, 3, 4, 7, 1000, 1027};
 
-std::vector<UnaryFunction> unary_functions() {
-  std::vector<UnaryFunction> result;
-  for (int op = 0; op <= static_cast<int>(UnaryOp::tanh_shrink); ++op)
-    result.emplace_back(static_cast<UnaryOp>(op), 0.3F, 1.7F);
-  return result;
+template <class F>
+F with_parameters() {
+  if constexpr (std::is_empty_v<F>)
+    return F{};
+  else if constexpr (sizeof(F) == sizeof(float))
+    return F{0.3F};
+  else
+    return F{0.3F, 1.7F};
+}
+
+template <class... F>
+std::vector<UnaryFunction> unary_functions(std::type_identity<std::variant<F...>>) {
+  return {with_parameters<F>()...};
 }
 
 /// A dense copy at an address where packs cannot be read.
@@ -47,8 +58,8 @@ INSTANTIATE_TEST_SUITE_P(Real, GridElementwiseOf, testing::ValuesIn(real_dtypes)
 
 TEST_P(GridElementwiseOf, UnaryFunctionsAndGradients) {
   for (const std::int64_t n : sizes)
-    for (const UnaryFunction& f : unary_functions()) {
-      SCOPED_TRACE(fmt::format("op {} of {} elements", static_cast<int>(f.op), n));
+    for (const UnaryFunction& f : unary_functions(std::type_identity<UnaryFunction>())) {
+      SCOPED_TRACE(fmt::format("{} of {} elements", info_of(f).name, n));
       const Tensor x = numbers({n}, 1, 0.1, 3);
       const Tensor dy = numbers({n}, 2);
       expect_same_results(dtype_, {{n}}, [&](const Runner& run, const Results& out) {
@@ -64,7 +75,7 @@ TEST_P(GridElementwiseOf, OperandsThatAreNotAligned) {
   const Tensor a = off_by_one(numbers({131}, 1));
   const Tensor b = numbers({131}, 2);
   expect_same_results(dtype_, {{131}}, [&](const Runner& run, const Results& out) {
-    run(kernels::Unary{UnaryOp::exp, a, out[0]});
+    run(kernels::Unary{functor::Exp{}, a, out[0]});
   });
   expect_same_results(dtype_, {{131}}, [&](const Runner& run, const Results& out) {
     run(kernels::Binary{BinaryOp::subtract, b, a, out[0]});
