@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstdint>
+#include <type_traits>
 #include <variant>
 
 #include <lockstep/kernels/elementwise/binary_functions.h>
@@ -29,17 +31,6 @@ template <class F, class T>
   for (std::int64_t i = 0; i < n; ++i) store(dx[i], f.gradient(value_of(kept[i]), value_of(dy[i])));
 }
 
-/// y = f(x) for dense tensors, computed in f32.
-template <class F>
-void map(F f, const Tensor& x, const Tensor& y) {
-  visit_real(y.dtype(), [&]<class T>() {
-    const T* from = x.data<T>();
-    T* to = y.data<T>();
-    parallel_for(y.elements(), grain,
-                 [=](std::int64_t begin, std::int64_t end) { unary_run(f, from + begin, to + begin, end - begin); });
-  });
-}
-
 /// out[i] = f(a[i * a_stride], b[i * b_stride]). The most frequent strides have loops of their own, which are
 /// vectorized.
 template <class F, class T>
@@ -60,8 +51,16 @@ template <class F, class T>
 
 }  // namespace
 
+// Functors of one element are visited inside of the parallel loops, so that these are compiled once for each dtype.
+
 void kernels::Unary::on_cpu() const {
-  std::visit([&](auto f) { map(f, x, y); }, function);
+  visit_real(y.dtype(), [&]<class T>() {
+    const T* from = x.data<T>();
+    T* to = y.data<T>();
+    parallel_for(y.elements(), grain, [&](std::int64_t begin, std::int64_t end) {
+      std::visit([&](auto f) { unary_run(f, from + begin, to + begin, end - begin); }, function);
+    });
+  });
 }
 
 void kernels::UnaryGradient::on_cpu() const {
@@ -69,13 +68,9 @@ void kernels::UnaryGradient::on_cpu() const {
     const T* at = kept.data<T>();
     const T* upper = dy.data<T>();
     T* to = dx.data<T>();
-    std::visit(
-        [&](auto f) {
-          parallel_for(dx.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
-            unary_gradient_run(f, at + begin, upper + begin, to + begin, end - begin);
-          });
-        },
-        function);
+    parallel_for(dx.elements(), grain, [&](std::int64_t begin, std::int64_t end) {
+      std::visit([&](auto f) { unary_gradient_run(f, at + begin, upper + begin, to + begin, end - begin); }, function);
+    });
   });
 }
 
@@ -113,14 +108,24 @@ void kernels::BinaryGradient::on_cpu() const {
   });
 }
 
-void kernels::Affine::on_cpu() const { map(functor::Affine{.scale = scale, .shift = shift}, x, y); }
+void kernels::Affine::on_cpu() const {
+  visit_real(y.dtype(), [&]<class T>() {
+    const T* from = x.data<T>();
+    T* to = y.data<T>();
+    parallel_for(y.elements(), grain, [&](std::int64_t begin, std::int64_t end) {
+      unary_run(functor::Affine{.scale = scale, .shift = shift}, from + begin, to + begin, end - begin);
+    });
+  });
+}
 
 void kernels::Convert::on_cpu() const {
   const StridedLoop<2> loop(y.shape(), {x.strides(), y.strides()});
   const std::int64_t from_stride = loop.inner_stride(0);
   const std::int64_t to_stride = loop.inner_stride(1);
-  visit_dtype(x.dtype(), [&]<class From>() {
-    const From* from = x.data<From>();
+  visit_dtype(x.dtype(), [&]<class Source>() {
+    // Truth values as the numbers 0 and 1, which saves code and is faster.
+    using From = std::conditional_t<std::is_same_v<Source, bool>, std::uint8_t, Source>;
+    const From* from = static_cast<const From*>(x.raw_data());
     visit_dtype(y.dtype(), [&]<class To>() {
       To* to = y.data<To>();
       for_each_run(loop, [=](const std::array<std::int64_t, 2>& at, std::int64_t n) {

@@ -22,33 +22,29 @@ void for_each_run(const StridedLoop<N>& loop, const Body& body) {
   std::int64_t runs = 1;
   for (int axis = 0; axis < inner; ++axis) runs *= loop.shape[axis];
   if (n == 0 || runs == 0) return;
-  if (runs == 1) {
-    parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) {
-      std::array<std::int64_t, N> offsets;
-      for (int i = 0; i < N; ++i) offsets[i] = begin * loop.inner_stride(i);
-      body(offsets, end - begin);
-    });
-    return;
-  }
-  parallel_for(runs, std::max<std::int64_t>(1, grain / n), [&](std::int64_t begin, std::int64_t end) {
-    Shape index = loop.shape;
-    std::array<std::int64_t, N> offsets{};
-    std::int64_t rest = begin;
-    for (int axis = inner - 1; axis >= 0; --axis) {
-      index[axis] = rest % loop.shape[axis];
-      rest /= loop.shape[axis];
-      for (int i = 0; i < N; ++i) offsets[i] += index[axis] * loop.strides[i][axis];
-    }
-    for (std::int64_t run = begin; run < end; ++run) {
-      body(offsets, n);
-      for (int axis = inner - 1; axis >= 0; --axis) {
-        for (int i = 0; i < N; ++i) offsets[i] += loop.strides[i][axis];
-        if (++index[axis] < loop.shape[axis]) break;
-        for (int i = 0; i < N; ++i) offsets[i] -= loop.strides[i][axis] * loop.shape[axis];
-        index[axis] = 0;
-      }
-    }
-  });
+  const bool is_one = runs == 1;  // then the loop has one axis, of which threads take parts
+  // One call of `body` for both cases, since its code is long.
+  parallel_for(is_one ? n : runs, is_one ? grain : std::max<std::int64_t>(1, grain / n),
+               [&](std::int64_t begin, std::int64_t end) {
+                 Shape index = loop.shape;
+                 std::array<std::int64_t, N> offsets{};
+                 std::int64_t rest = begin;
+                 for (int axis = is_one ? inner : inner - 1; axis >= 0; --axis) {
+                   index[axis] = rest % loop.shape[axis];
+                   rest /= loop.shape[axis];
+                   for (int i = 0; i < N; ++i) offsets[i] += index[axis] * loop.strides[i][axis];
+                 }
+                 const std::int64_t length = is_one ? end - begin : n;
+                 for (std::int64_t run = is_one ? end - 1 : begin; run < end; ++run) {
+                   body(offsets, length);
+                   for (int axis = inner - 1; axis >= 0; --axis) {
+                     for (int i = 0; i < N; ++i) offsets[i] += loop.strides[i][axis];
+                     if (++index[axis] < loop.shape[axis]) break;
+                     for (int i = 0; i < N; ++i) offsets[i] -= loop.strides[i][axis] * loop.shape[axis];
+                     index[axis] = 0;
+                   }
+                 }
+               });
 }
 
 }  // namespace lockstep::cpu
