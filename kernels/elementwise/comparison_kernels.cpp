@@ -81,7 +81,8 @@ struct Selection {
 template <class Executor>
 void Compare::run(Executor& on) const {
   visit_dtype(a.dtype(), [&]<class T>() {
-    detail::visit_comparison(op, [&](auto f) { detail::strided_map<bool, T>(on, f, out, a, b); });
+    const detail::StridedOperands<2, bool, T> operands(out, a, b);
+    detail::visit_comparison(op, [&](auto f) { detail::strided_map(on, f, operands); });
   });
 }
 

@@ -110,7 +110,8 @@ void Convert::run(Executor& on) const {
     visit_dtype(y.dtype(), [&]<class To>() {
       // Tensors between layers of two dtype policies are dense.
       if constexpr (is_real(dtype_of<From>) && is_real(dtype_of<To>))
-        if (x.is_dense() && y.is_dense()) return detail::map<To, From>(on, detail::Same{}, y, x);
+        if (x.is_dense() && y.is_dense())
+          return detail::map(on, detail::Same{}, detail::DenseOperands<1, To, From>(y, x));
       on.for_each(y.elements(), detail::Conversion<To, From>{StridedIndex<2>(loop), x.data<From>(), y.data<To>()});
     });
   });

@@ -17,42 +17,56 @@ namespace lockstep::kernels {
 
 namespace detail {
 
-/// y[i] = f(x[0][i], x[1][i], ...), computed in f32, one pack of elements at a time. y may be one of the x if To and
-/// From have the same size.
-template <int N, class To, class From, class F>
-struct Map {
+// Operands are prepared before a functor is visited, so that this code is compiled once and not for every functor.
+
+/// Dense operands x and y. y may be one of the x if To and From have the same size.
+template <int N, class To, class From = To>
+struct DenseOperands {
   static constexpr int pack = std::min(pack_of<To>, pack_of<From>);
 
-  F f;
+  template <class... X>
+  explicit DenseOperands(const Tensor& result, const X&... operands)
+      : x{operands.template data<From>()...},
+        y(result.data<To>()),
+        n(result.elements()),
+        packed(in_packs<pack, To>({y}) && in_packs<pack, From>({operands.template data<From>()...})) {}
+
   const From* x[N];
   To* y;
   Index n;
   bool packed;
+};
+
+/// y[i] = f(x[0][i], x[1][i], ...), computed in f32, one pack of elements at a time.
+template <class F, int N, class To, class From>
+struct Map {
+  static constexpr int pack = DenseOperands<N, To, From>::pack;
+
+  F f;
+  DenseOperands<N, To, From> of;
 
   LOCKSTEP_HOST_DEVICE void operator()(Index number) const { run(number * pack, std::make_index_sequence<N>()); }
 
   template <std::size_t... K>
   LOCKSTEP_HOST_DEVICE void run(Index first, std::index_sequence<K...>) const {
-    if (packed && first + pack <= n) {
-      float in[N][pack];
-      float out[pack];
-      (load_pack(x[K] + first, in[K]), ...);
-      for (int l = 0; l < pack; ++l) out[l] = f(in[K][l]...);
-      store_pack(out, y + first);
-    } else {
-      for (Index i = first; i < n && i < first + pack; ++i) y[i] = static_cast<To>(f(static_cast<float>(x[K][i])...));
-    }
+    const bool whole = of.packed && first + pack <= of.n;
+    float in[N][pack];
+    float out[pack];
+    (load(of.x[K], first, whole, in[K]), ...);
+    for (int l = 0; l < pack; ++l) out[l] = f(in[K][l]...);
+    if (whole) return store_pack(out, of.y + first);
+    for (int l = 0; l < pack && first + l < of.n; ++l) of.y[first + l] = static_cast<To>(out[l]);
+  }
+
+  LOCKSTEP_HOST_DEVICE void load(const From* from, Index first, bool whole, float (&to)[pack]) const {
+    if (whole) return load_pack(from + first, to);
+    for (int l = 0; l < pack; ++l) to[l] = first + l < of.n ? static_cast<float>(from[first + l]) : 0.0F;
   }
 };
 
-template <class To, class From = To, class Executor, class F, class... X>
-void map(Executor& on, const F& f, const Tensor& y, const X&... x) {
-  using Kernel = Map<sizeof...(X), To, From, F>;
-  constexpr int pack = Kernel::pack;
-  To* const to = y.data<To>();
-  const Index n = y.elements();
-  const bool packed = in_packs<pack, To>({to}) && in_packs<pack, From>({x.template data<From>()...});
-  on.for_each((n + pack - 1) / pack, Kernel{f, {x.template data<From>()...}, to, n, packed});
+template <class Executor, class F, int N, class To, class From>
+void map(Executor& on, const F& f, const DenseOperands<N, To, From>& of) {
+  on.for_each((of.n + of.pack - 1) / of.pack, Map<F, N, To, From>{f, of});
 }
 
 /// f.gradient as a function object.
@@ -75,28 +89,40 @@ struct InF32 {
   }
 };
 
-/// y = f(x[0], x[1], ...) for tensors of any strides. y may be one of the x if To and From have the same size, x and y
-/// have the same strides, and nothing is broadcast.
-template <int N, class To, class From, class F>
-struct StridedMap {
-  F f;
+/// Operands x and y of any strides. y may be one of the x if To and From have the same size, x and y have the same
+/// strides, and nothing is broadcast.
+template <int N, class To, class From = To>
+struct StridedOperands {
+  template <class... X>
+  explicit StridedOperands(const Tensor& result, const X&... operands)
+      : index(StridedLoop<N + 1>(result.shape(), {operands.strides()..., result.strides()})),
+        x{operands.template data<From>()...},
+        y(result.data<To>()),
+        n(result.elements()) {}
+
   StridedIndex<N + 1> index;
   const From* x[N];
   To* y;
+  Index n;
+};
 
-  LOCKSTEP_HOST_DEVICE void operator()(Index i) const { run(index(i), std::make_index_sequence<N>()); }
+/// y = f(x[0], x[1], ...).
+template <class F, int N, class To, class From>
+struct StridedMap {
+  F f;
+  StridedOperands<N, To, From> of;
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index i) const { run(of.index(i), std::make_index_sequence<N>()); }
 
   template <class Offsets, std::size_t... K>
   LOCKSTEP_HOST_DEVICE void run(const Offsets& at, std::index_sequence<K...>) const {
-    y[at.of[N]] = f(x[K][at.of[K]]...);
+    of.y[at.of[N]] = f(of.x[K][at.of[K]]...);
   }
 };
 
-template <class To, class From = To, class Executor, class F, class... X>
-void strided_map(Executor& on, const F& f, const Tensor& y, const X&... x) {
-  constexpr int n = sizeof...(X);
-  const StridedIndex<n + 1> index(StridedLoop<n + 1>(y.shape(), {x.strides()..., y.strides()}));
-  on.for_each(y.elements(), StridedMap<n, To, From, F>{f, index, {x.template data<From>()...}, y.data<To>()});
+template <class Executor, class F, int N, class To, class From>
+void strided_map(Executor& on, const F& f, const StridedOperands<N, To, From>& of) {
+  on.for_each(of.n, StridedMap<F, N, To, From>{f, of});
 }
 
 template <class T>

@@ -1,12 +1,10 @@
 #include "lockstep/kernels/elementwise/elementwise_kernels.h"
 
 #include <cstddef>
-#include <variant>
 #include <vector>
 
 #include <lockstep/kernels/elementwise/binary_functions.h>
 #include <lockstep/kernels/elementwise/elementwise_grid.h>
-#include <lockstep/kernels/elementwise/unary_kernels.h>
 #include <lockstep/kernels/executor/ranges.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
 
@@ -55,7 +53,8 @@ struct ClearedRanges {
 
 template <class T, class Executor>
 void integer_binary(Executor& on, const Binary& binary) {
-  visit_integer_binary(binary.op, [&](auto f) { strided_map<T>(on, f, binary.out, binary.a, binary.b); });
+  const StridedOperands<2, T> operands(binary.out, binary.a, binary.b);
+  visit_integer_binary(binary.op, [&](auto f) { strided_map(on, f, operands); });
 }
 
 static_assert(sizeof(MovedAverages) + sizeof(Index) <= most_bytes_of_arguments);
@@ -64,29 +63,17 @@ static_assert(sizeof(ClearedRanges) + sizeof(Index) <= most_bytes_of_arguments);
 }  // namespace detail
 
 template <class Executor>
-void Unary::run(Executor& on) const {
-  visit_real(y.dtype(), [&]<class T>() { std::visit([&](auto f) { detail::map<T>(on, f, y, x); }, function); });
-}
-
-template <class Executor>
-void UnaryGradient::run(Executor& on) const {
-  visit_real(dx.dtype(), [&]<class T>() {
-    std::visit([&](auto f) { detail::map<T>(on, detail::Gradient<decltype(f)>{f}, dx, kept, dy); }, function);
-  });
-}
-
-template <class Executor>
 void Binary::run(Executor& on) const {
   if (out.dtype() == DType::i32) return detail::integer_binary<std::int32_t>(on, *this);
   if (out.dtype() == DType::i64) return detail::integer_binary<std::int64_t>(on, *this);
   const bool dense = a.is_dense() && b.is_dense() && out.is_dense();
   visit_real(out.dtype(), [&]<class T>() {
-    visit_binary(op, [&](auto f) {
-      if (dense)
-        detail::map<T>(on, f, out, a, b);
-      else
-        detail::strided_map<T>(on, detail::InF32<T, decltype(f)>{f}, out, a, b);
-    });
+    if (dense) {
+      const detail::DenseOperands<2, T> operands(out, a, b);
+      return visit_binary(op, [&](auto f) { detail::map(on, f, operands); });
+    }
+    const detail::StridedOperands<2, T> operands(out, a, b);
+    visit_binary(op, [&](auto f) { detail::strided_map(on, detail::InF32<T, decltype(f)>{f}, operands); });
   });
 }
 
@@ -94,18 +81,21 @@ template <class Executor>
 void BinaryGradient::run(Executor& on) const {
   const bool dense = a.is_dense() && b.is_dense() && dy.is_dense() && out.is_dense();
   visit_real(out.dtype(), [&]<class T>() {
-    visit_binary_gradient(op, of_first, [&](auto f) {
-      if (dense)
-        detail::map<T>(on, f, out, a, b, dy);
-      else
-        detail::strided_map<T>(on, detail::InF32<T, decltype(f)>{f}, out, a, b, dy);
-    });
+    if (dense) {
+      const detail::DenseOperands<3, T> operands(out, a, b, dy);
+      return visit_binary_gradient(op, of_first, [&](auto f) { detail::map(on, f, operands); });
+    }
+    const detail::StridedOperands<3, T> operands(out, a, b, dy);
+    visit_binary_gradient(op, of_first,
+                          [&](auto f) { detail::strided_map(on, detail::InF32<T, decltype(f)>{f}, operands); });
   });
 }
 
 template <class Executor>
 void Affine::run(Executor& on) const {
-  visit_real(y.dtype(), [&]<class T>() { detail::map<T>(on, functor::Affine{.scale = scale, .shift = shift}, y, x); });
+  visit_real(y.dtype(), [&]<class T>() {
+    detail::map(on, functor::Affine{.scale = scale, .shift = shift}, detail::DenseOperands<1, T>(y, x));
+  });
 }
 
 template <class Executor>
@@ -120,8 +110,6 @@ void Clear::run(Executor& on) const {
   on.teams(f.ranges.runs(), f.ranges.run, f);
 }
 
-LOCKSTEP_SHARED_KERNEL(Unary)
-LOCKSTEP_SHARED_KERNEL(UnaryGradient)
 LOCKSTEP_SHARED_KERNEL(Binary)
 LOCKSTEP_SHARED_KERNEL(BinaryGradient)
 LOCKSTEP_SHARED_KERNEL(Affine)

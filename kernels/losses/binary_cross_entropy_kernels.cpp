@@ -7,18 +7,20 @@ namespace lockstep::kernels {
 
 template <class Executor>
 void BinaryCrossEntropy::run(Executor& on) const {
+  const detail::DenseOperands<2, float> operands(loss, x, targets);
   if (from_logits)
-    detail::map<float>(on, BinaryCrossEntropyFromLogits{}, loss, x, targets);
+    detail::map(on, BinaryCrossEntropyFromLogits{}, operands);
   else
-    detail::map<float>(on, BinaryCrossEntropyFromProbabilities{}, loss, x, targets);
+    detail::map(on, BinaryCrossEntropyFromProbabilities{}, operands);
 }
 
 template <class Executor>
 void BinaryCrossEntropyGradient::run(Executor& on) const {
+  const detail::DenseOperands<3, float> operands(dx, x, targets, dloss);
   if (from_logits)
-    detail::map<float>(on, detail::Gradient<BinaryCrossEntropyFromLogits>{}, dx, x, targets, dloss);
+    detail::map(on, detail::Gradient<BinaryCrossEntropyFromLogits>{}, operands);
   else
-    detail::map<float>(on, detail::Gradient<BinaryCrossEntropyFromProbabilities>{}, dx, x, targets, dloss);
+    detail::map(on, detail::Gradient<BinaryCrossEntropyFromProbabilities>{}, operands);
 }
 
 LOCKSTEP_SHARED_KERNEL(BinaryCrossEntropy)
