@@ -9,6 +9,11 @@
 
 namespace lockstep::cuda {
 
+void launch(const Gpu& gpu, const void* kernel, unsigned blocks, void** arguments) {
+  cudaLaunchKernel(kernel, blocks, block_threads, arguments, 0, gpu.stream());
+  check_cuda(cudaGetLastError(), "a kernel's launch");
+}
+
 double CudaExecutor::value_at(const double* pointer) {
   refuse_capture("a value read by the host");
   if (contracts::checked())

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
 
@@ -11,12 +13,17 @@ namespace lockstep::cuda {
 /// Number of threads of every block.
 constexpr int block_threads = 256;
 
+/// Like the template below, for a kernel with its arguments' addresses. Not a template, so that the call of CUDA is
+/// compiled once and not for every kernel. Defined in cuda_executor.cu.
+void launch(const Gpu& gpu, const void* kernel, unsigned blocks, void** arguments);
+
 /// Enqueues a kernel with `blocks` blocks in the compute stream of `gpu`, which must be current. Does not wait for it.
 /// Throws DeviceError, NotCapturable.
-template <class... Parameters, class... Arguments>
-void launch(const Gpu& gpu, void (*kernel)(Parameters...), unsigned blocks, const Arguments&... arguments) {
-  kernel<<<blocks, block_threads, 0, gpu.stream()>>>(arguments...);
-  check_cuda(cudaGetLastError(), "a kernel's launch");
+template <class... Parameters>
+void launch(const Gpu& gpu, void (*kernel)(Parameters...), unsigned blocks,
+            const std::type_identity_t<Parameters>&... arguments) {
+  void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
+  launch(gpu, reinterpret_cast<const void*>(kernel), blocks, addresses);
 }
 
 /// Number of blocks of `kernel` that the GPU can run concurrently. Throws DeviceError.
