@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include <lockstep/kernels/elementwise/elementwise_functions.h>
+#include <lockstep/kernels/executor/elements.h>
 #include <lockstep/kernels/executor/middle_axis.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
 #include <lockstep/kernels/reduction/reduce_functions.h>
@@ -13,28 +14,29 @@ namespace lockstep::kernels {
 
 namespace detail {
 
-template <class From, class To>
+template <class T>
 struct MiddleSum : SumOf<double> {
-  const From* x;
-  To* y;
+  const T* x;
+  RealElements y;
   Index n, inner;
 
   LOCKSTEP_HOST_DEVICE double load(Index o, Index i, Index k) const {
     return static_cast<float>(x[(o * n + i) * inner + k]);
   }
   LOCKSTEP_HOST_DEVICE void finish(Index o, Index k, double sum) const {
-    y[o * inner + k] = static_cast<To>(static_cast<float>(sum));
+    y.set(o * inner + k, static_cast<float>(sum));
   }
 };
 
 /// Reduces by F::combine of reduce_functions.h, real numbers in f64, truth values as 0 and 1.
-template <class F, class From, class To>
+template <class F, class T>
 struct MiddleReduction {
-  using Number = std::conditional_t<is_real(dtype_of<From>), double, From>;
-  using Value = std::conditional_t<std::is_same_v<From, bool>, std::uint32_t, Number>;
+  static constexpr bool of_reals = is_real(dtype_of<T>);
+  using Number = std::conditional_t<of_reals, double, T>;
+  using Value = std::conditional_t<std::is_same_v<T, bool>, std::uint32_t, Number>;
 
-  const From* x;
-  To* y;
+  const T* x;
+  std::conditional_t<of_reals, RealElements, T*> y;
   Index n, inner;
   Value neutral;
 
@@ -44,7 +46,10 @@ struct MiddleReduction {
     return convert_element<Value>(x[(o * n + i) * inner + k]);
   }
   LOCKSTEP_HOST_DEVICE void finish(Index o, Index k, Value value) const {
-    y[o * inner + k] = convert_element<To>(value);
+    if constexpr (of_reals)
+      y.set(o * inner + k, static_cast<float>(value));
+    else
+      y[o * inner + k] = convert_element<T>(value);
   }
 };
 
@@ -77,15 +82,14 @@ void visit_middle(ReduceOp op, Visit&& visit) {
   visit(MinOfReplicas{});
 }
 
-template <class From, class To, class Executor>
-void reduce(Executor& on, const ReduceMiddle& kernel) {
+template <class T, class Executor, class Elements>
+void reduce(Executor& on, const ReduceMiddle& kernel, const Elements& y) {
   const Index n = kernel.x.dim(1);
   const Index inner = kernel.x.dim(2);
-  visit_middle<From>(kernel.op, [&]<class F>(F) {
-    using Reduction = MiddleReduction<F, From, To>;
+  visit_middle<T>(kernel.op, [&]<class F>(F) {
+    using Reduction = MiddleReduction<F, T>;
     const auto neutral = neutral_of<typename Reduction::Value>(kernel.op);
-    reduce_middle(on, kernel.x.dim(0), n, inner,
-                  Reduction{kernel.x.data<From>(), kernel.y.data<To>(), n, inner, neutral});
+    reduce_middle(on, kernel.x.dim(0), n, inner, Reduction{kernel.x.data<T>(), y, n, inner, neutral});
   });
 }
 
@@ -167,21 +171,17 @@ template <class Executor>
 void SumMiddle::run(Executor& on) const {
   const Index n = x.dim(1);
   const Index inner = x.dim(2);
-  visit_summed(x.dtype(), [&]<class From>() {
-    visit_real(y.dtype(), [&]<class To>() {
-      const detail::MiddleSum<From, To> f{{}, x.data<From>(), y.data<To>(), n, inner};
-      reduce_middle(on, x.dim(0), n, inner, f);
-    });
+  visit_summed(x.dtype(), [&]<class T>() {
+    reduce_middle(on, x.dim(0), n, inner, detail::MiddleSum<T>{{}, x.data<T>(), RealElements(y), n, inner});
   });
 }
 
 template <class Executor>
 void ReduceMiddle::run(Executor& on) const {
-  if (x.dtype() == DType::i32) return detail::reduce<std::int32_t, std::int32_t>(on, *this);
-  if (x.dtype() == DType::i64) return detail::reduce<std::int64_t, std::int64_t>(on, *this);
-  if (x.dtype() == DType::boolean) return detail::reduce<bool, bool>(on, *this);
-  visit_real(x.dtype(),
-             [&]<class From>() { visit_real(y.dtype(), [&]<class To>() { detail::reduce<From, To>(on, *this); }); });
+  if (x.dtype() == DType::i32) return detail::reduce<std::int32_t>(on, *this, y.data<std::int32_t>());
+  if (x.dtype() == DType::i64) return detail::reduce<std::int64_t>(on, *this, y.data<std::int64_t>());
+  if (x.dtype() == DType::boolean) return detail::reduce<bool>(on, *this, y.data<bool>());
+  visit_real(x.dtype(), [&]<class T>() { detail::reduce<T>(on, *this, RealElements(y)); });
 }
 
 template <class Executor>
