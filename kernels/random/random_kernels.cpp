@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include <lockstep/kernels/executor/elements.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
 #include <lockstep/kernels/random/dropout_rule.h>
 #include <lockstep/kernels/random/normal_rule.h>
@@ -28,17 +29,17 @@ struct Dropout {
 };
 
 /// y[i] = draw(block i / 4 of the sequence, i % 4): four elements from one block of random words.
-template <class T, class Draw>
+template <class Draw>
 struct DrawFour {
   Draw draw;
   RandomSequence sequence;
-  T* y;
+  RealElements y;
   Index n;
 
   LOCKSTEP_HOST_DEVICE void operator()(Index four) const {
     const PhiloxBlock random = sequence.block(static_cast<std::uint64_t>(four));
     for (int l = 0; l < 4; ++l)
-      if (const Index i = four * 4 + l; i < n) y[i] = static_cast<T>(draw(random, l));
+      if (const Index i = four * 4 + l; i < n) y.set(i, draw(random, l));
   }
 };
 
@@ -61,21 +62,17 @@ struct UniformNumber {
 template <class Executor, class Draw>
 void draw_by_fours(Executor& on, const RandomKey& key, const Tensor& y, const Draw& draw) {
   const Index n = y.elements();
-  visit_real(y.dtype(), [&]<class T>() {
-    on.for_each((n + 3) / 4, DrawFour<T, Draw>{draw, RandomSequence(key), y.data<T>(), n});
-  });
+  on.for_each((n + 3) / 4, DrawFour<Draw>{draw, RandomSequence(key), RealElements(y), n});
 }
 
 /// y[i] = draw(sequence, i).
-template <class T, class Draw>
+template <class Draw, class Elements>
 struct DrawOne {
   Draw draw;
   RandomSequence sequence;
-  T* y;
+  Elements y;
 
-  LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
-    y[i] = static_cast<T>(draw(sequence, static_cast<std::uint64_t>(i)));
-  }
+  LOCKSTEP_HOST_DEVICE void operator()(Index i) const { y.set(i, draw(sequence, static_cast<std::uint64_t>(i))); }
 };
 
 struct TruncatedNumber {
@@ -146,10 +143,10 @@ struct SortingKey {
   }
 };
 
-/// Fills y, of T, one by one.
-template <class T, class Executor, class Draw>
+/// Fills y one by one.
+template <class Elements, class Executor, class Draw>
 void draw_one_by_one(Executor& on, const RandomKey& key, const Tensor& y, const Draw& draw) {
-  on.for_each(y.elements(), DrawOne<T, Draw>{draw, RandomSequence(key), y.data<T>()});
+  on.for_each(y.elements(), DrawOne<Draw, Elements>{draw, RandomSequence(key), Elements(y)});
 }
 
 struct CopyIndices {
@@ -180,41 +177,33 @@ void Uniform::run(Executor& on) const {
 
 template <class Executor>
 void TruncatedNormal::run(Executor& on) const {
-  visit_real(y.dtype(), [&]<class T>() {
-    detail::draw_one_by_one<T>(on, key, y, detail::TruncatedNumber{mean, stddev});
-  });
+  detail::draw_one_by_one<RealElements>(on, key, y, detail::TruncatedNumber{mean, stddev});
 }
 
 template <class Executor>
 void RandomIntegers::run(Executor& on) const {
   const auto range = static_cast<std::uint64_t>(maxval) - static_cast<std::uint64_t>(minval);
-  const detail::IntegerBelow draw{minval, range};
-  if (y.dtype() == DType::u8) return detail::draw_one_by_one<std::uint8_t>(on, key, y, draw);
-  if (y.dtype() == DType::i32) return detail::draw_one_by_one<std::int32_t>(on, key, y, draw);
-  detail::draw_one_by_one<std::int64_t>(on, key, y, draw);
+  detail::draw_one_by_one<IntegerElements>(on, key, y, detail::IntegerBelow{minval, range});
 }
 
 template <class Executor>
 void Binomial::run(Executor& on) const {
   const auto threshold = static_cast<std::uint64_t>(probability * 0x1p32);
-  visit_real(y.dtype(), [&]<class T>() {
-    detail::draw_one_by_one<T>(on, key, y, detail::Successes{static_cast<std::uint64_t>(counts), threshold});
-  });
+  detail::draw_one_by_one<RealElements>(on, key, y, detail::Successes{static_cast<std::uint64_t>(counts), threshold});
 }
 
 template <class Executor>
 void Categorical::run(Executor& on) const {
   visit_real(logits.dtype(), [&]<class T>() {
     const detail::ClassOfRow<T> draw{logits.data<T>(), logits.dim(1), y.dim(1)};
-    if (y.dtype() == DType::i32) return detail::draw_one_by_one<std::int32_t>(on, key, y, draw);
-    detail::draw_one_by_one<std::int64_t>(on, key, y, draw);
+    detail::draw_one_by_one<IntegerElements>(on, key, y, draw);
   });
 }
 
 template <class Executor>
 void Permutation::run(Executor& on) const {
   const Tensor keys = Tensor::empty(y.shape(), DType::i64);
-  detail::draw_one_by_one<std::int64_t>(on, key, keys, detail::SortingKey{});
+  detail::draw_one_by_one<IntegerElements>(on, key, keys, detail::SortingKey{});
   const SortedKeys sorted = on.sort(keys, Index{1} << 48);
   on.for_each(y.elements(), detail::CopyIndices{sorted.places.data<std::int64_t>(), y.data<std::int64_t>()});
 }
