@@ -93,12 +93,15 @@ void check_order(const Json& layer, const Json& arguments) {
 void move_masks(const Json& layer, Json& node) {
   if (!node.is_object()) return;
   check_order(layer, node.at("args"));
+  // A list of masks may hold nothing but null: Keras then reads no masks, also not those that the inputs carry.
+  const bool takes_list = is_attention(layer.at("class_name").get<std::string>());
   Json kept = Json::object();
   Json moved = Json::object();
   for (const auto& [key, value] : node.at("kwargs").items()) {
     Names sources;
     if (is_mask_argument(layer, key)) add_sources(value, sources);
-    (sources.empty() ? kept : moved)[key] = value;
+    const bool is_list = takes_list && key == "mask" && value.is_array() && !value.empty();
+    (sources.empty() && !is_list ? kept : moved)[key] = value;
   }
   node["kwargs"] = std::move(kept);
   if (!moved.empty()) node["masks"] = std::move(moved);

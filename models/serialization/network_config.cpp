@@ -211,9 +211,15 @@ void take_masks(const PartCall& call, const ModelPart& part, const References& r
                          "such as mask != 0",
                          part.layer->name(), class_name);
   }
+  require<Unsupported>(given.size() > 1 || given[0] != no_mask,
+                       "layer '{}' is called without the mask of its input, which Keras' files cannot express: give it "
+                       "a mask that is true everywhere",
+                       part.layer->name());
   tensors.erase(tensors.begin() + static_cast<std::ptrdiff_t>(given.size()), tensors.end());
   if (!is_multi_head_attention(class_name)) {
-    kwargs["mask"] = is_attention(class_name) ? std::move(masks) : std::move(masks[0]);
+    // Initial states of recurrent layers are another argument and have no masks.
+    const bool is_one = masks.size() == 1 || is_recurrent(class_name);
+    kwargs["mask"] = is_one ? Json(masks[0]) : std::move(masks);
     return;
   }
   constexpr std::array<const char*, 3> names{"query_mask", "value_mask", "key_mask"};

@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,8 @@
 
 #include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/graph/network.h>
+#include <lockstep/models/layers/gru.h>
+#include <lockstep/models/layers/masking.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/serialization/symbolic_model.h>
 
@@ -372,6 +375,30 @@ TEST(MaskOperations, OfAttentionAreGivenByTheirNames) {
   EXPECT_NE(attention("Attention", "", list, R"("mask": [)" + mask + ", " + mask + "]"), of_value);
   EXPECT_ERROR(InputError, "layer 'first' is called with a mask in order: in Keras, give it by name, mask=...",
                attention("Attention", "", list + ", [" + mask + ", " + mask + "]", ""));
+}
+
+TEST(MaskOperations, AttentionReadsNoMasksIfItIsGivenNone) {
+  Json model = masked_model(tensor("ids") + ", 3");
+  Json& layers = model["config"]["layers"];
+  const auto attention = [&](const std::string& mask) {
+    layers[4] = entry("Attention", "first", any_layer, "[" + tensor("words") + ", " + tensor("words") + "]", mask);
+    layers[5]["inbound_nodes"][0]["kwargs"] = Json::object();
+    return opened(model, {{4, 7, 0, 0, 0}}).result;
+  };
+  const std::vector<float> none = attention(R"("mask": [null, null])");
+  EXPECT_NE(attention(""), none);
+  layers[1]["config"]["mask_zero"] = false;
+  EXPECT_EQ(attention(""), none);
+}
+
+TEST(MaskOperations, ThatALayerIsToIgnoreCannotBeWritten) {
+  const Symbol x = Input({5, 2});
+  const Symbol y = GRU({.units = 2, .name = "blind"})({Masking()(x)}, {std::nullopt});
+  const Network network({x}, {y}, 0);
+  EXPECT_ERROR(Unsupported,
+               "layer 'blind' is called without the mask of its input, which Keras' files cannot express: give it a "
+               "mask that is true everywhere",
+               network_config(saved_keras_model(network, "masked")));
 }
 
 TEST(MaskOperations, OfNumbersAreNotGivenToLayersThatMultiplyByThem) {
