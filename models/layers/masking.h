@@ -28,5 +28,8 @@ struct Masking : Layer {
 
 /// Whether Keras passes the masks of inputs to calls of the class.
 bool reads_masks(std::string_view class_name);
+/// Whether Keras' class multiplies by its mask, so that a mask of numbers other than 0 and 1 is not that of truth
+/// values.
+bool multiplies_by_mask(std::string_view class_name);
 
 }  // namespace lockstep

@@ -52,9 +52,8 @@ void check_given(const ParsedLayer& layer, const ParsedCall& call, const Carried
                       "layer '{}' is called with a query_mask that is not the mask of its query, which Keras ignores: "
                       "leave it out, or give an attention_mask",
                       layer.name);
-  const bool multiplies = layer.class_name == "BatchNormalization" || layer.class_name == "GlobalAveragePooling1D";
   for (const Json& mask : *call.masks)
-    require<InputError>(!multiplies || option(option(mask, "config"), "dtype") == "bool",
+    require<InputError>(!multiplies_by_mask(layer.class_name) || option(option(mask, "config"), "dtype") == "bool",
                         "layer '{}' is called with a mask of numbers, by which Keras multiplies: give it a comparison, "
                         "such as mask != 0",
                         layer.name);

@@ -15,6 +15,7 @@
 #include <lockstep/models/graph/unknown_sizes.h>
 #include <lockstep/models/layers/attention.h>
 #include <lockstep/models/layers/layer_registry.h>
+#include <lockstep/models/layers/masking.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/models/layers/operation.h>
 #include <lockstep/models/layers/recurrent_layer.h>
@@ -205,11 +206,11 @@ void take_masks(const PartCall& call, const ModelPart& part, const References& r
   Json masks = Json::array();
   for (const int mask : given) {
     masks.push_back(mask < 0 ? Json() : tensors[index(mask)]);
-    const bool multiplies = class_name == "BatchNormalization" || class_name == "GlobalAveragePooling1D";
-    require<Unsupported>(!multiplies || mask < 0 || references.dtype_of(call.inputs[index(mask)]) == "bool",
-                         "layer '{}' is given a mask of numbers, by which Keras' {} multiplies: give it a comparison, "
-                         "such as mask != 0",
-                         part.layer->name(), class_name);
+    require<Unsupported>(
+        mask < 0 || !multiplies_by_mask(class_name) || references.dtype_of(call.inputs[index(mask)]) == "bool",
+        "layer '{}' is given a mask of numbers, by which Keras' {} multiplies: give it a comparison, "
+        "such as mask != 0",
+        part.layer->name(), class_name);
   }
   require<Unsupported>(given.size() > 1 || given[0] != no_mask,
                        "layer '{}' is called without the mask of its input, which Keras' files cannot express: give it "
