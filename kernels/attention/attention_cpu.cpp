@@ -22,14 +22,14 @@ constexpr std::int64_t grain = 1 << 17;
 /// Numbers of the queries of a block.
 using PerQuery = std::array<float, block_queries>;
 
+/// Lanes at any address. Functions return references to them: where registers are smaller, g++ rejects functions that
+/// return whole vectors.
+using LanesInMemory [[gnu::vector_size(sizeof(Lanes)), gnu::aligned(alignof(float)), gnu::may_alias]] = float;
+
 ///@{
-/// Reads or writes 16 neighboring numbers.
-[[gnu::always_inline]] inline Lanes lanes_at(const float* from) {
-  Lanes x;
-  std::memcpy(&x, from, sizeof x);
-  return x;
-}
-[[gnu::always_inline]] inline void set_lanes(float* to, const Lanes& x) { std::memcpy(to, &x, sizeof x); }
+/// 16 neighboring numbers.
+const LanesInMemory& lanes_at(const float* first) { return *reinterpret_cast<const LanesInMemory*>(first); }
+LanesInMemory& lanes_at(float* first) { return *reinterpret_cast<LanesInMemory*>(first); }
 ///@}
 
 /// Neighboring queries of a head.
@@ -221,13 +221,13 @@ struct RunningSoftmax {
       Lanes weight = lanes_at(scores.row(i) + first) - top;
       exponentiate(weight);
       terms += weight;
-      set_lanes(scores.row(i) + first, weight);
+      lanes_at(scores.row(i) + first) = weight;
     }
     Lanes factor = lanes_at(tops) - top;
     exponentiate(factor);
-    set_lanes(factors, factor);
-    set_lanes(sums, lanes_at(sums) * factor + terms);
-    set_lanes(tops, top);
+    lanes_at(factors) = factor;
+    lanes_at(sums) = lanes_at(sums) * factor + terms;
+    lanes_at(tops) = top;
   }
 };
 
@@ -387,8 +387,8 @@ class Gradients {
       Lanes weight = lanes_at(weights + first) - lanes_at(&maximum_[at]);
       exponentiate(weight);
       weight *= lanes_at(&inverse_[at]);
-      set_lanes(weights + first, weight);
-      set_lanes(dscores + first, weight * (lanes_at(dscores + first) - lanes_at(&dots_[at])) * lanes_at(&seeing_[at]));
+      lanes_at(weights + first) = weight;
+      lanes_at(dscores + first) = weight * (lanes_at(dscores + first) - lanes_at(&dots_[at])) * lanes_at(&seeing_[at]);
     }
   }
 
