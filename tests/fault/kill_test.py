@@ -35,6 +35,7 @@ class Kill(Case):
         longest_s = BACKUPS * self.seconds_per_backup()
         within_writing = 0
         steps_before = 0
+        without_progress = 0
         for kill in range(kills):
             process = subprocess.Popen(command(backup, WITHOUT_END, self.path / "unused.weights.h5"),
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -47,8 +48,13 @@ class Kill(Case):
             said = self.progress(backup)
             steps = said["steps"] if said else 0
             self.assertGreaterEqual(steps, steps_before, f"kill {kill}: an older backup is back")
+            without_progress = without_progress + 1 if steps == steps_before else 0
+            if without_progress == 3:  # other tests slow the runs down more than they did when backups were timed
+                longest_s *= 2
+                without_progress = 0
             steps_before = steps
-        print(f"{kills} kills within {longest_s:.3f} s, {within_writing} while a file was written, {steps_before} steps done")
+        print(f"{kills} kills within {longest_s:.3f} s at most, {within_writing} while a file was written, {steps_before} steps done")
+        self.assertGreater(steps_before, 0, "no run was killed after a backup")
         if kills >= 100:  # with fewer, all may miss
             self.assertGreater(within_writing, kills / 20, "too few kills met the writer at work")
             self.assertGreater(steps_before, kills / 4, "the run hardly moved")
