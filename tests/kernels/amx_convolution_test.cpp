@@ -50,9 +50,13 @@ struct Machine {
   inline static Machine* current = nullptr;
 };
 
-/// During its lifetime, kernels see a processor with tile registers.
+/// During its lifetime, kernels see a processor with tile registers, whose library still multiplies bf16 as this
+/// processor can: has_fast_bfloat16() keeps its first result, which otherwise would be that of such a processor.
 struct PretendedTiles {
-  PretendedTiles() { pretended = true; }
+  PretendedTiles() {
+    onednn::has_fast_bfloat16();
+    pretended = true;
+  }
   ~PretendedTiles() { pretended = false; }
   const TileEmulator emulator;
 };

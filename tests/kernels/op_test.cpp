@@ -131,11 +131,17 @@ TEST_P(OpTest, OfSlicesGivesTheSameBits) {
   expect_same(results_of(changed([](const Tensor& x) { return strided_copy(x); })), results_of(inputs_));
 }
 
-TEST_P(OpTest, OfBroadcastDataGivesTheSameBits) {
+/// Libraries may compute broadcast matrices, which are copied for them, in another order.
+TEST_P(OpTest, OfBroadcastDataGivesTheSameResults) {
   const Inputs views = changed(broadcast_first);
   Inputs copies;
   for (const Tensor& view : views) copies.push_back(make_dense(view));
-  expect_same(results_of(views), results_of(copies));
+  const std::vector<Tensor> results = results_of(views);
+  const std::vector<Tensor> expected = results_of(copies);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    SCOPED_TRACE(result_name(i));
+    expect_same_wherever(op_, results[i], expected[i]);
+  }
 }
 
 TEST_P(OpTest, GivesTheSameBitsAgain) {

@@ -154,6 +154,7 @@ OpCase biased_case(const AttentionSizes& s, const std::string& what) {
   };
   c.optional = 1;
   c.bf16 = Bf16::data;
+  c.same_bits_on_any_threads = false;  // products of matrices
   c.no_second_gradient = "";
   return c;
 }

@@ -161,7 +161,8 @@ OpCase svd_case(const std::string& name, std::int64_t m, bool wide, std::functio
                 return y;
               },
           .check = {.length = 24},
-          .integers_give_f32 = true};
+          .integers_give_f32 = true,
+          .same_bits_on_any_threads = false};  // of the products of the factors
 }
 
 /// The nearest matrix with orthonormal columns: x (x^T x)^(-1/2).
