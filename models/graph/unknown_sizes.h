@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// A shape without the batch axis, for two sets of sizes in place of a model's unknown ones.
+/// A shape without the batch axis, for each of the two sets of example sizes.
 using ShapeExamples = std::array<Shape, 2>;
 
 /// Whether the shape has no unknown size.

@@ -25,8 +25,9 @@ void list_adaptive_pooling(LayerConfig& config, Options& options) {
 
 using Op = Tensor (*)(const Tensor&, const Pool2dOptions&);
 
-/// Pools the rows (axis 1) or columns (axis 2) of images to `size` results. The windows have at most two sizes. For
-/// each size, pools at all places with stride 1; then takes each result from the pooling with its window's size.
+/// Pools the rows (axis 1) or columns (axis 2) of images to `size` results. The windows have at most two sizes. Pools
+/// once for each of these sizes, at all positions (stride 1); then takes each result from the pooling with the size of
+/// the result's window.
 Tensor pool_along(Op op, const Tensor& x, int axis, std::int64_t size) {
   const std::int64_t elements = x.dim(axis);
   const std::int64_t small = (elements + size - 1) / size;
@@ -38,7 +39,7 @@ Tensor pool_along(Op op, const Tensor& x, int axis, std::int64_t size) {
   };
   std::vector<Tensor> results{at_all_places(small)};
   if (has_large) results.push_back(at_all_places(small + 1));
-  const Tensor places = Tensor::empty({size}, DType::i64);  // filled on the device: an upload would wait for the host
+  const Tensor places = Tensor::empty({size}, DType::i64);  // filled on the device, without an upload
   launch(kernels::AdaptivePlaces{elements, small, places});
   return take(concatenate(results, axis), places, axis);
 }

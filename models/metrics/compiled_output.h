@@ -41,7 +41,7 @@ struct CompiledOutput {
   std::vector<CompiledMetric> metrics{};
 };
 
-/// The values in fit's logs that are neither losses nor metrics. Validation does not have them.
+/// The values in fit's logs that are neither losses nor metrics. They have no counterparts for validation ("val_...").
 inline constexpr std::array<std::string_view, 3> training_values{"learning_rate", "epoch_s", "examples_per_s"};
 
 /// The losses and metrics of `network`'s outputs, with Keras' names in logs: "loss" for a single loss, "accuracy" in a

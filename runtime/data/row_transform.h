@@ -14,8 +14,8 @@
 
 namespace lockstep {
 
-/// The position of an element in a data set. Maps derive random numbers from it and a seed alone, so that the numbers
-/// do not depend on the number of threads.
+/// The position of an element in a data set. Functions for Dataset::map should derive random numbers from the position
+/// and a seed only; the numbers then do not depend on the number of threads.
 struct ElementId {
   std::uint64_t epoch = 0;  ///< number of the pass; each repetition of repeat() has its own
   std::int64_t number = 0;  ///< index of the element in the pass, from 0
@@ -38,7 +38,7 @@ class RowTransform {
 };
 
 /// A function of an element and its position, for Dataset::map before batch(), that can also be applied to the rows of
-/// a batch at once. Both functions give bit-identical rows.
+/// a batch at once. Both functions must return bit-identical rows.
 class RandomTransform {
  public:
   using OfElement = std::function<Example(const Example&, const ElementId&)>;  ///< for one element

@@ -29,7 +29,7 @@ class WeightsFormats : public testing::TestWithParam<const WeightsFormat*> {
   const std::string file_ = folder_ / name_;
 };
 
-// semantics 11.1: checkpoints move freely between numbers of replicas.
+// semantics 11.1: weights saved with one number of replicas can be loaded with any other number.
 TEST_P(WeightsFormats, GiveWeightsBackToOtherNumbersOfReplicas) {
   const MirroredStrategy three(logical_cpus(3));
   const Network saved = three.scope([] { return small_network(1); });

@@ -25,8 +25,7 @@ template <class... Args>
 constexpr bool can_run = requires(const Strategy& strategy, const Args&... args) {
   strategy.run(step_of_a_number, args...);
 };
-// semantics 12.6: a list of arguments of a wrong kind is impossible: arguments that do not fit the step, in number or
-// type, are compile errors.
+// semantics 12.6: a call whose arguments do not fit the step's parameters, in number or type, does not compile.
 static_assert(can_run<int> && can_run<PerReplica<int>> && !can_run<> && !can_run<int, int> && !can_run<std::string>);
 
 class Run : public testing::TestWithParam<int> {
@@ -35,14 +34,14 @@ class Run : public testing::TestWithParam<int> {
   const MirroredStrategy strategy_ = mirrored(replicas_);
 };
 
-// TF case 12: every slot marked exactly once, r < R; semantics 4.4: a plain int
+// TF case 12: each replica id from 0 to R - 1 occurs exactly once; semantics 4.4: the id is an int
 TEST_P(Run, GivesTheResultsInReplicaOrder) {
   const PerReplica<int> ids = strategy_.run([] { return this_replica(); });
   ASSERT_EQ(ids.size(), replicas_);
   for (int replica = 0; replica < replicas_; ++replica) EXPECT_EQ(ids[replica], replica);
 }
 
-// TF case 17: entered exactly R times; semantics 2.4
+// TF case 17: the function is called exactly R times; semantics 2.4
 TEST_P(Run, CallsAFunctionWithoutAResultOnceOnEachReplica) {
   std::atomic<int> calls = 0;
   strategy_.run([&] { ++calls; });
@@ -58,7 +57,7 @@ TEST_P(Run, EachReplicaKeepsAThreadOfItsOwn) {
   EXPECT_EQ(thread_ids(), first);
 }
 
-// semantics 2.4, 15.8: concurrent, where TensorFlow's replicas take turns
+// semantics 2.4, 15.8: replicas run concurrently; TensorFlow runs them one at a time
 TEST_P(Run, ReplicasRunAtTheSameTime) {
   strategy_.run([] { get_replica_context().barrier("a place that takes all of them"); });
 }
@@ -69,7 +68,7 @@ TEST_P(Run, ReplicasComputeOnTheirDevices) {
   strategy_.run([&] { EXPECT_EQ(get_strategy(), strategy_); });
 }
 
-// semantics 2.4: its slice of every PerReplica, plain values whole
+// semantics 2.4: a replica gets its own element of every PerReplica, and plain values unchanged
 TEST_P(Run, CutsArgumentsByReplicaAndPassesOthersWhole) {
   const auto offsets = test::per_replica(replicas_, [](int replica) { return 100 * replica; });
   const std::string plain = "plain";
@@ -117,7 +116,7 @@ TEST_P(Run, CutsADistributedBatch) {
   EXPECT_EQ(joined, rows);
 }
 
-// semantics 2.4: check the length first
+// semantics 2.4: run() checks the number of replicas of its arguments before it calls the step
 TEST_P(Run, RefusesArgumentsMadeForAnotherNumberOfReplicas) {
   std::atomic<int> calls = 0;
   const auto step = [&](int) { ++calls; };
