@@ -7,7 +7,8 @@
 // Recurrent ops composed of other ops: LSTM and GRU with more options than in lstm.h and gru.h, and SimpleRNN. Shapes,
 // dtypes and errors are as in lstm.h and gru.h, except that the bias may be undefined. Operands are f32. The ops are
 // differentiable in all operands. All return the states after the last step, (n, units) each, or, with
-// return_sequences, the states after every step, (n, time, units) each.
+// return_sequences, the states after every step, (n, time, units) each. Initial states, if defined, are f32 (n, units);
+// only lstm uses `initial.c`, but all ops check it.
 
 namespace lockstep {
 
@@ -26,7 +27,7 @@ struct RecurrenceOptions {
 };
 
 /// The factors with which a recurrent layer's dropout multiplies x and h, the same in all time steps; an undefined
-/// tensor means no dropout.
+/// tensor means no dropout. `gates` is 4 for lstm, 3 for gru and 1 for simple_rnn.
 struct RecurrentDropout {
   Tensor input{};  ///< for x: (n, gates, features), separate for each gate, or (n, 1, features) for all gates
   Tensor state{};  ///< for the previous h in its products with the recurrent kernel: (n, gates or 1, units)
