@@ -10,7 +10,7 @@ namespace lockstep {
 /// or that is given twice.
 AxisSet axis_set(const Shape& shape, const std::vector<int>& axes);
 
-/// `shape` with size 1 for each of `axes`, or without `axes`.
+/// `shape` with size 1 for each of `axes` if `keepdims`, otherwise without `axes`.
 Shape reduced_shape(const Shape& shape, AxisSet axes, bool keepdims);
 
 /// The shape as (outer, n, inner): n is the size of `axis`, outer and inner are the products of the sizes before and
