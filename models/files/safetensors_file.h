@@ -51,15 +51,15 @@ class SafetensorsFile {
   /// tensors are not reported.
   std::vector<Tensor> read_matching(const std::vector<Expected>& expected, const MismatchFn& mismatch,
                                     bool ignore_extra = false);
-  /// All tensors by their names, on the host: F16 and F64 as f32, other dtypes as they are. Throws for a dtype that
-  /// lockstep does not have, such as F8_E4M3.
+  /// All tensors by their names, on the host: F16 and F64 as f32 (values beyond its range become infinity), F32, BF16,
+  /// I32, I64, U8 and BOOL in the same dtype. Throws for any other dtype, such as I16 or F8_E4M3.
   std::map<std::string, Tensor> read_all();
 
  private:
   /// The header's entry of a tensor.
   struct Entry {
     std::string dtype;      ///< dtype string in the header, e.g. "F32"
-    Shape shape{};          ///< empty if lockstep has no such dtype
+    Shape shape{};          ///< empty if read_all would throw for the dtype
     std::size_t begin = 0;  ///< offset of the first byte in the data after the header
   };
 
