@@ -27,7 +27,7 @@ struct ResizingOptions {
 /// Applies the op resize: (h, w, c) -> (height, width, c).
 struct Resizing : Layer {
   /// Throws InvalidArgument for sizes below 1, and for crop_to_aspect_ratio and pad_to_aspect_ratio together. A call
-  /// throws it for empty images.
+  /// throws InvalidArgument for images without pixels, and the errors of resize.
   explicit Resizing(const ResizingOptions& options);
 };
 
@@ -43,7 +43,8 @@ struct CenterCropOptions {
 /// Cuts out the middle of images: (h, w, c) -> (height, width, c). If the images are lower or narrower than the result,
 /// applies the op resize with crop_to_aspect_ratio instead.
 struct CenterCrop : Layer {
-  /// Throws InvalidArgument for sizes below 1. A call throws it for empty images.
+  /// Throws InvalidArgument for sizes below 1. A call throws InvalidArgument for images without pixels and, where it
+  /// resizes them, the errors of resize.
   explicit CenterCrop(const CenterCropOptions& options);
 };
 
