@@ -17,7 +17,8 @@ struct SquaredHinge : Loss {
 };
 /// max(1 + other - own, 0), where `own` is the sum of y p over the last axis and `other` is the largest (1 - y) p along
 /// this axis. If an example has several of these values, its loss is their mean. Targets and predictions are (n, ...,
-/// classes), and targets are one-hot.
+/// classes), and targets are one-hot. A call throws InvalidArgument for predictions without an axis of classes and for
+/// 0 classes.
 struct CategoricalHinge : Loss {
   CategoricalHinge();
 };
