@@ -10,9 +10,9 @@
 // image, (height, width) or (height, width, channels), u8 or f32, and keeps its dtype (u8 values are rounded to
 // nearest); y is unchanged. With the option `mask`, y is a mask of class numbers, (height, width) or (height, width,
 // channels), u8 or i32, of the image's height and width. The mask is moved with the image, but by whole pixels, because
-// class numbers cannot be interpolated. The transform of an image depends only on the seed, the epoch and the image's
-// number, not on the number of threads. The returned functions throw InvalidArgument if x or a mask has another shape
-// or dtype.
+// class numbers cannot be interpolated. A cval for u8 images is clipped to [0, 255] and rounded to nearest. The
+// transform of an image depends only on the seed, the epoch and the image's number, not on the number of threads. The
+// returned functions throw InvalidArgument if x has no elements, and if x or a mask has another shape or dtype.
 
 namespace lockstep {
 

@@ -2,8 +2,8 @@
 
 #include <lockstep/runtime/data/dataset.h>
 
-// Transforms for Dataset::map, before or after batch(). They take dense x, return x as f32 and leave y unchanged. Means
-// and variances must be dense and in host memory.
+// Transforms for Dataset::map, before or after batch(). They return x as f32 and leave y unchanged, and throw
+// InvalidArgument for x that is not dense. Means and variances must be dense and in host memory.
 
 namespace lockstep {
 
