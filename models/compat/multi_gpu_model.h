@@ -47,7 +47,7 @@ struct MultiGpuOptions {
   /// last one also gets the remainder. If false, the replicas' numbers of rows differ by at most one.
   bool legacy_split = true;
   /// The replicas' devices by name (parse_devices), instead of `gpus`, e.g. logical CPUs on a machine without GPUs:
-  /// {"CPU:0", "CPU:1"}.
+  /// {"CPU:0", "CPU:1"}. A device may be named several times.
   std::vector<std::string> devices{};
 };
 
@@ -70,10 +70,11 @@ class ParallelModel : public Model {
   std::vector<LogicalDevice> devices_;
 };
 
-/// Replicates `model`, the template, over devices; the result shares the template's weights. Throws InvalidArgument for
-/// fewer than two devices, for devices that this machine does not have (for `gpus`, the message lists the machine's
-/// devices), and if both `gpus` and `devices` are given. Throws Unsupported for GPUs that this build cannot use and for
-/// stateful layers. Throws LogicError for a template made in the scope of a strategy with several replicas, and if
+/// Replicates `model`, the template, over devices; the result shares the template's weights. The first call in a
+/// process logs a warning that recommends MirroredStrategy. Throws InvalidArgument for fewer than two devices, for
+/// devices that this machine does not have (for `gpus`, the message lists the machine's devices), for names that cannot
+/// be parsed, and if both `gpus` and `devices` are given. Throws Unsupported for GPUs that this build cannot use and
+/// for stateful layers. Throws LogicError for a template made in the scope of a strategy with several replicas, and if
 /// called in a strategy's scope.
 ParallelModel multi_gpu_model(const Model& model, const MultiGpuOptions& options = {});
 
