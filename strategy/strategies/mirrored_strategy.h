@@ -13,7 +13,8 @@ namespace lockstep {
 /// How the replicas of a MirroredStrategy synchronize and combine values.
 struct MirroredOptions {
   /// Maximum time that a replica waits for the others. When it expires, the step fails with Timeout, which names the
-  /// late replicas. Values above longest_timeout (a year) are reduced to it.
+  /// late replicas. With `sequential`, it limits the wait for each single run of another replica. Values above
+  /// longest_timeout (a year) are reduced to it.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
   /// The algorithm that combines the replicas' values; see connect() (connections.h) for the choice made by
   /// `automatic`.
