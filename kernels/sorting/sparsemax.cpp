@@ -14,7 +14,9 @@ namespace lockstep {
 
 Tensor sparsemax(const Tensor& logits, int axis) try {
   require_real("sparsemax", logits);
-  const Tensor x = moveaxis(cast(logits, DType::f32), axis, -1);
+  const Tensor lines = moveaxis(cast(logits, DType::f32), axis, -1);
+  // Adding a number to all logits does not change the result; differences from the largest are small numbers.
+  const Tensor x = lines - stop_gradient(max(lines, {-1}, true));
   const Tensor ordered = sort(x, -1, SortDirection::descending);
   const Tensor numbers = arange(1, static_cast<double>(x.dim(-1) + 1));
   const Tensor kept = greater(numbers * ordered + 1.0, cumsum(ordered, -1));

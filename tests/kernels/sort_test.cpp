@@ -128,6 +128,12 @@ TEST(Sparsemax, GivesLogitsOfMinusInfinityNoShare) {
   EXPECT_THAT(tape.gradient(sum(y * weights), std::array{x})[0].to_vector<float>(), ElementsAre(-1, 0, 1, 0, 0, 0));
 }
 
+TEST(Sparsemax, TakesLogitsThatAreLargerThanF32CountsIn) {
+  const Tensor x = Tensor::from<float>({33554432, 0, 1e7, 1e7, -1e30F, -3e38F, 1e8F, 3e38F}, {4, 2});
+  EXPECT_THAT(sparsemax(x).to_vector<float>(), ElementsAre(1, 0, 0.5F, 0.5F, 1, 0, 0, 1));
+  EXPECT_ERROR(InvalidArgument, "at least one element", sparsemax(Tensor::zeros({3, 0})));
+}
+
 TEST(Sort, ErrorsNameAxisAndK) {
   EXPECT_ERROR(InvalidArgument, "axis 1 is out of range for rank 1", sort(Tensor::zeros({2}), 1));
   EXPECT_ERROR(InvalidArgument, "axis -1 is out of range for rank 0", argsort(Tensor::zeros({})));
