@@ -144,7 +144,8 @@ class Callback {
   /// Called after each step and each whole epoch, after on_train_batch_end or on_epoch_end of all callbacks.
   virtual void backup(Model&, const TrainingProgress& /*progress*/) {}
   /// Called when training stops within an epoch, after the current step and before on_epoch_end. After
-  /// Model::interrupt_training, on_epoch_end is not called.
+  /// Model::interrupt_training, on_epoch_end is not called. Also called if interrupt_training ends a run between two
+  /// epochs or before its first one.
   virtual void on_stop(Model&, const TrainingProgress& /*progress*/) {}
 };
 

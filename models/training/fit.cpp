@@ -71,7 +71,8 @@ class TrainingRun {
   bool stopped();
   /// Lets the callbacks restore a run that is to be resumed.
   void restore();
-  void run_epoch();
+  /// Runs the rest of an epoch. Returns false if training stopped within it.
+  bool run_epoch();
   void begin_epoch();
   /// Runs a step. Returns false if the epoch has no more steps.
   bool run_step();
@@ -122,7 +123,9 @@ History TrainingRun::run() {
   callbacks_.notify(&Callback::on_train_begin);
   restore();
   step_.prepare_optimizer();
-  while (progress_.epoch < options_.epochs && !stopped()) run_epoch();
+  bool whole = true;
+  while (whole && progress_.epoch < options_.epochs && !stopped()) whole = run_epoch();
+  if (whole && stop_ == StopRequest::at_once) callbacks_.notify(&Callback::on_stop, progress_);
   step_.compiled().optimizer.finalize_variable_values();
   callbacks_.notify(&Callback::on_train_end);
   return std::move(progress_.history);
@@ -150,7 +153,7 @@ void TrainingRun::begin_epoch() {
     feed_.begin_epoch();
 }
 
-void TrainingRun::run_epoch() {
+bool TrainingRun::run_epoch() {
   begin_epoch();
   const std::int64_t examples_before = progress_.totals.examples;
   const Clock::time_point start = Clock::now();
@@ -163,11 +166,12 @@ void TrainingRun::run_epoch() {
   progress_.history.epoch.push_back(progress_.epoch);
   for (const auto& [name, value] : logs) progress_.history.values[name].push_back(value);
   if (ends) callbacks_.notify(&Callback::on_epoch_end, progress_.epoch, logs);
-  if (!whole) return;  // a run that resumes here must finish the epoch
+  if (!whole) return false;  // a run that resumes here must finish the epoch
   ++progress_.epoch;
   progress_.steps_in_epoch = 0;
   progress_.totals = {};
   callbacks_.notify(&Callback::backup, progress_);
+  return true;
 }
 
 bool TrainingRun::run_step() {

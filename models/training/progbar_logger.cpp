@@ -78,6 +78,7 @@ struct ProgbarLogger::Epoch {
   Clock::time_point start = Clock::now();
   Clock::time_point last_shown = start;
   std::int64_t examples = 0;
+  bool runs = false;  ///< from on_epoch_begin to on_epoch_end
 
   double elapsed() const { return seconds_since(start); }
   double examples_per_second() const { return static_cast<double>(examples) / std::max(1e-9, elapsed()); }
@@ -193,7 +194,7 @@ ProgbarLogger::ProgbarLogger(std::string title, int verbose)
 ProgbarLogger::~ProgbarLogger() = default;
 
 void ProgbarLogger::on_epoch_begin(Model&, const EpochPlan& plan) {
-  *epoch_ = {.plan = plan, .title = title_};
+  *epoch_ = {.plan = plan, .title = title_, .runs = true};
   display_->begin(*epoch_);
 }
 
@@ -201,10 +202,13 @@ void ProgbarLogger::on_train_batch_end(Model&, const StepReport& report) {
   show_step(report.step_in_epoch, report.examples, [&] { return report.running; });
 }
 
-void ProgbarLogger::on_epoch_end(Model&, int, const Logs& logs) { display_->end(*epoch_, logs); }
+void ProgbarLogger::on_epoch_end(Model&, int, const Logs& logs) {
+  display_->end(*epoch_, logs);
+  epoch_->runs = false;
+}
 
 void ProgbarLogger::on_stop(Model&, const TrainingProgress& progress) {
-  display_->stop(*epoch_, progress.steps_in_epoch);
+  if (epoch_->runs) display_->stop(*epoch_, progress.steps_in_epoch);
 }
 
 void ProgbarLogger::show_step(std::int64_t step, std::int64_t examples, const std::function<Logs()>& running) {

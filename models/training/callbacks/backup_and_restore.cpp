@@ -15,21 +15,29 @@ void BackupAndRestore::restore(Model& model, TrainingProgress& progress) {
   BackupFolder(backup_dir_).read(model, progress);
   within_epoch_ = progress.steps_in_epoch > 0;
   steps_since_save_ = 0;
+  can_save_ = false;
+  is_stopped_ = false;
 }
+
+void BackupAndRestore::on_epoch_begin(Model&, const EpochPlan&) { can_save_ = false; }
 
 void BackupAndRestore::backup(Model& model, const TrainingProgress& progress) {
   within_epoch_ = progress.steps_in_epoch > 0;
+  can_save_ = true;
   if (options_.save_freq ? !within_epoch_ || ++steps_since_save_ < *options_.save_freq : within_epoch_) return;
   steps_since_save_ = 0;
   BackupFolder(backup_dir_).write(model, progress);
+  can_save_ = false;
 }
 
 void BackupAndRestore::on_stop(Model& model, const TrainingProgress& progress) {
-  if (options_.save_when_stopped && within_epoch_) BackupFolder(backup_dir_).write(model, progress);
+  is_stopped_ = true;
+  if (options_.save_when_stopped && can_save_) BackupFolder(backup_dir_).write(model, progress);
 }
 
 void BackupAndRestore::on_train_end(Model& model) {
-  if (model.strategy().is_chief() && options_.delete_checkpoint && !within_epoch_) BackupFolder(backup_dir_).remove();
+  const bool is_complete = !within_epoch_ && !is_stopped_;
+  if (model.strategy().is_chief() && options_.delete_checkpoint && is_complete) BackupFolder(backup_dir_).remove();
 }
 
 }  // namespace lockstep

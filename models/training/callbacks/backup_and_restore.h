@@ -11,8 +11,10 @@ namespace lockstep {
 /// BackupAndRestore's options, with Keras' names and defaults.
 struct BackupAndRestoreOptions {
   std::optional<std::int64_t> save_freq{};  ///< saves after every N steps; by default after each epoch
-  bool delete_checkpoint = true;            ///< deletes the backup when training ends with a whole epoch
-  /// Also saves when training is stopped within an epoch, e.g. by Ctrl-C, so that no step is lost.
+  /// Deletes the backup when training ends with a whole epoch, unless Model::interrupt_training has ended it.
+  bool delete_checkpoint = true;
+  /// Also saves when training is stopped within an epoch, or between epochs by Model::interrupt_training, e.g. for
+  /// Ctrl-C, so that no step is lost.
   bool save_when_stopped = false;
 };
 
@@ -32,6 +34,7 @@ class BackupAndRestore final : public Callback {
   /// Resumes from the folder's backup, if there is one. Throws the errors of BackupFolder::read; the model is then
   /// unchanged.
   void restore(Model& model, TrainingProgress& progress) override;
+  void on_epoch_begin(Model& model, const EpochPlan& plan) override;
   /// Throws the errors of BackupFolder::write.
   void backup(Model& model, const TrainingProgress& progress) override;
   /// Saves if save_when_stopped is set. Throws the same errors as backup.
@@ -43,6 +46,10 @@ class BackupAndRestore final : public Callback {
   BackupAndRestoreOptions options_;
   std::int64_t steps_since_save_ = 0;
   bool within_epoch_ = false;  ///< whether the run is within an epoch
+  /// Whether the run has progressed since the last backup. Not from on_epoch_begin to the first step, since callbacks
+  /// have then begun the epoch, which the resumed run does again.
+  bool can_save_ = false;
+  bool is_stopped_ = false;  ///< whether on_stop has been called
 };
 
 }  // namespace lockstep

@@ -53,6 +53,9 @@ class Program {
 
   /// Called after each step.
   std::function<void(Model&, const StepReport&)> at_step{};
+  std::function<void(Model&)> at_start{};                       ///< called by on_train_begin
+  std::function<void(Model&, const EpochPlan&)> at_epoch{};     ///< called by on_epoch_begin
+  std::function<void(Model&, int, const Logs&)> after_epoch{};  ///< called by on_epoch_end
   int replicas = 2;
   int epochs = 5;
   std::int64_t batch_size = 7;
@@ -72,8 +75,12 @@ class Program {
         std::make_shared<LearningRateScheduler>([](int, double rate) { return rate * 0.9; }),
         std::make_shared<BackupAndRestore>(folder_, options_),
         std::make_shared<ReduceLROnPlateau>(ReduceLROnPlateauOptions{.factor = 0.5, .patience = 2, .min_delta = 10}),
-        std::make_shared<LambdaCallback>(LambdaCallbackOptions{
-            .on_train_batch_end = at_step, .on_train_end = [&](Model&) { trained = copies_of(model); }}),
+        std::make_shared<LambdaCallback>(
+            LambdaCallbackOptions{.on_train_begin = at_start,
+                                  .on_epoch_begin = at_epoch,
+                                  .on_train_batch_end = at_step,
+                                  .on_epoch_end = after_epoch,
+                                  .on_train_end = [&](Model&) { trained = copies_of(model); }}),
         std::make_shared<EarlyStopping>(
             EarlyStoppingOptions{.min_delta = 10, .patience = 4, .restore_best_weights = true})};
     std::map<std::string, std::vector<double>> history = model.fit(data, fit).values;
@@ -166,6 +173,49 @@ TEST_F(Backup, WhenStoppedIsOfTheStepInHand) {
     EXPECT_EQ(program.run(), straight_) << step;
     EXPECT_EQ(first_step, step == 24 ? -1 : step + 1);
     EXPECT_FALSE(std::filesystem::exists(backup_)) << "deleted when training has ended";
+  }
+}
+
+TEST_F(Backup, IsKeptIfTheRunIsInterruptedBetweenEpochs) {
+  for (const std::optional<std::int64_t> save_freq : {std::optional<std::int64_t>{}, std::optional<std::int64_t>{3}})
+    for (const bool at_end : {false, true}) {
+      SCOPED_TRACE(fmt::format("save_freq {}, at an epoch's {}", save_freq.value_or(0), at_end ? "end" : "begin"));
+      Program program(backup_, {.save_freq = save_freq, .save_when_stopped = true});
+      if (at_end)
+        program.after_epoch = [](Model& model, int epoch, const Logs&) {
+          if (epoch == 1) model.interrupt_training();
+        };
+      else
+        program.at_epoch = [](Model& model, const EpochPlan& plan) {
+          if (plan.epoch == 2) model.interrupt_training();
+        };
+      program.run();
+      EXPECT_TRUE(std::filesystem::exists(backup_));
+      program.at_epoch = nullptr;
+      program.after_epoch = nullptr;
+      program.at_start = [](Model& model) { model.interrupt_training(); };  // before any epoch
+      program.run();
+      EXPECT_TRUE(std::filesystem::exists(backup_));
+      program.at_start = nullptr;
+      std::int64_t first_step = -1;
+      program.at_step = [&](Model&, const StepReport& report) {
+        if (first_step < 0) first_step = report.step;
+      };
+      EXPECT_EQ(program.run(), straight_);
+      EXPECT_EQ(first_step, save_freq && !at_end ? 9 : 10) << "callbacks had begun the next epoch";
+      EXPECT_FALSE(std::filesystem::exists(backup_)) << "deleted when training has ended";
+    }
+}
+
+TEST_F(Backup, IsNotMadeIfTheRunIsInterruptedBeforeItsFirstStep) {
+  for (const bool at_start : {false, true}) {
+    Program program(backup_, {.save_when_stopped = true});
+    if (at_start)
+      program.at_start = [](Model& model) { model.interrupt_training(); };
+    else
+      program.at_epoch = [](Model& model, const EpochPlan&) { model.interrupt_training(); };
+    program.run();
+    EXPECT_FALSE(std::filesystem::exists(backup_));
   }
 }
 
