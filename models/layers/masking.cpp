@@ -53,8 +53,8 @@ bool reads_masks(std::string_view class_name) {
   return is_recurrent(class_name) || is_attention(class_name) || std::ranges::find(others, class_name) != others.end();
 }
 
-bool multiplies_by_mask(std::string_view class_name) {
-  return class_name == "BatchNormalization" || class_name == "GlobalAveragePooling1D";
+bool may_mask_softmax(std::string_view class_name, int input_rank, int mask_rank) {
+  return class_name == "TimeDistributed" && mask_rank == input_rank;
 }
 
 }  // namespace lockstep

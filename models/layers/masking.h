@@ -28,8 +28,8 @@ struct Masking : Layer {
 
 /// Whether Keras passes the masks of inputs to calls of the class.
 bool reads_masks(std::string_view class_name);
-/// Whether Keras' class multiplies by its mask, so that a mask of numbers other than 0 and 1 is not that of truth
-/// values.
-bool multiplies_by_mask(std::string_view class_name);
+/// Whether a Softmax in Keras can read the mask that a call of the class is given. It compares a mask of numbers with
+/// 0.5; other layers compare it with 0. The ranks are those of the call's input and of its mask.
+bool may_mask_softmax(std::string_view class_name, int input_rank, int mask_rank);
 
 }  // namespace lockstep

@@ -41,8 +41,16 @@ ParsedReference reference_in(const Json& tensor) {
           .result = history.at(2).get<std::size_t>()};
 }
 
-/// Throws InputError for a call that cannot be given masks other than those that its inputs carry.
-void check_given(const ParsedLayer& layer, const ParsedCall& call, const CarriedMasks::Given& given) {
+/// The rank of a tensor in the file, including the batch axis; -1 if the file does not state its shape.
+int rank_of(const Json& tensor) {
+  const Json shape = option(option(tensor, "config"), "shape");
+  return shape.is_array() ? static_cast<int>(shape.size()) : -1;
+}
+
+/// Throws InputError for a call that cannot be given masks other than those that its inputs carry. `input`: the first
+/// one.
+void check_given(const ParsedLayer& layer, const ParsedCall& call, const CarriedMasks::Given& given,
+                 const Symbol& input) {
   require<InputError>(
       !layer.model,
       "model '{}' is called with a mask that is not the mask of its input: give it to the layers inside "
@@ -53,9 +61,10 @@ void check_given(const ParsedLayer& layer, const ParsedCall& call, const Carried
                       "leave it out, or give an attention_mask",
                       layer.name);
   for (const Json& mask : *call.masks)
-    require<InputError>(!multiplies_by_mask(layer.class_name) || option(option(mask, "config"), "dtype") == "bool",
-                        "layer '{}' is called with a mask of numbers, by which Keras multiplies: give it a comparison, "
-                        "such as mask != 0",
+    require<InputError>(option(option(mask, "config"), "dtype") == "bool" ||
+                            !may_mask_softmax(layer.class_name, input.shape().rank() + 1, rank_of(mask)),
+                        "layer '{}' is called with a mask of numbers, which a Softmax of Keras compares with 0.5 and "
+                        "other layers with 0: give it a comparison, such as mask > 0.5",
                         layer.name);
 }
 
@@ -259,7 +268,7 @@ CarriedMasks::Given CarriedMasks::masks_of_call(const ParsedLayer& layer, const 
     }
   }
   if (!differ) return {};
-  check_given(layer, call, given);
+  check_given(layer, call, given, inputs[0]);
   if (is_multi_head_attention(layer.class_name)) given.of_first.reset();
   if (call.key_is_value && inputs.size() > 2 && !call.masks->contains("key_mask")) given.masks[2] = given.masks[1];
   return given;

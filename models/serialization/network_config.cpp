@@ -129,6 +129,8 @@ class References {
       input_dtypes_.emplace_back(input_dtype(model, static_cast<int>(i)));
   }
 
+  int rank_of(const PartResult& result) const { return shape_of(model_, result).rank(); }
+
   /// Keras' name of the dtype.
   std::string dtype_of(const PartResult& result) const {
     return result.call < 0 ? input_dtypes_[index(-1 - result.call)] : std::string(keras_dtype_name(dtypes_.of(result)));
@@ -206,11 +208,12 @@ void take_masks(const PartCall& call, const ModelPart& part, const References& r
   Json masks = Json::array();
   for (const int mask : given) {
     masks.push_back(mask < 0 ? Json() : tensors[index(mask)]);
-    require<Unsupported>(
-        mask < 0 || !multiplies_by_mask(class_name) || references.dtype_of(call.inputs[index(mask)]) == "bool",
-        "layer '{}' is given a mask of numbers, by which Keras' {} multiplies: give it a comparison, "
-        "such as mask != 0",
-        part.layer->name(), class_name);
+    require<Unsupported>(mask < 0 || references.dtype_of(call.inputs[index(mask)]) == "bool" ||
+                             !may_mask_softmax(class_name, references.rank_of(call.inputs[0]),
+                                               references.rank_of(call.inputs[index(mask)])),
+                         "layer '{}' is given a mask of numbers, which a Softmax of Keras compares with 0.5 and other "
+                         "layers with 0: give it a comparison, such as mask > 0.5",
+                         part.layer->name());
   }
   require<Unsupported>(given.size() > 1 || given[0] != no_mask,
                        "layer '{}' is called without the mask of its input, which Keras' files cannot express: give it "

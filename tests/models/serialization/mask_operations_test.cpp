@@ -11,8 +11,11 @@
 
 #include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/graph/network.h>
+#include <lockstep/models/graph/symbol_operators.h>
+#include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/gru.h>
 #include <lockstep/models/layers/masking.h>
+#include <lockstep/models/layers/time_distributed.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/serialization/symbolic_model.h>
 
@@ -401,14 +404,42 @@ TEST(MaskOperations, ThatALayerIsToIgnoreCannotBeWritten) {
                network_config(saved_keras_model(network, "masked")));
 }
 
-TEST(MaskOperations, OfNumbersAreNotGivenToLayersThatMultiplyByThem) {
+/// masked_model without masks, whose output is `last`, a layer named "first".
+Json unmasked_model(const Json& last) {
   Json model = masked_model(tensor("ids") + ", 0");
   Json& layers = model["config"]["layers"];
-  layers[4] = entry("BatchNormalization", "first", any_layer, tensor("words"), R"("mask": )" + tensor("ids"));
+  layers[1]["config"]["mask_zero"] = false;
+  layers.erase(layers.begin() + 2, layers.end());
+  layers.push_back(last);
+  model["config"]["output_layers"] = {{"first", 0, 0}};
+  return model;
+}
+
+TEST(MaskOperations, OfNumbersAreTrueUnlessZero) {
+  const auto mean = [](const std::string& kwargs, const std::vector<std::int64_t>& ids) {
+    return opened(unmasked_model(entry("GlobalAveragePooling1D", "first", any_layer, tensor("words"), kwargs)), {ids})
+        .result;
+  };
+  const std::string mask = R"("mask": )" + tensor("ids");
+  EXPECT_EQ(mean(mask, {4, 7, 0, 0, 0}), mean(mask, {7, 0, 4, 0, 0}));
+  EXPECT_EQ(mean(mask, {4, 0, 0, 0, 0}), mean("", {4, 4, 4, 4, 4}));
+  EXPECT_NE(mean(mask, {4, 0, 0, 0, 0}), mean("", {4, 0, 0, 0, 0}));
+}
+
+TEST(MaskOperations, OfNumbersAreNotGivenToTimeDistributedSoftmax) {
+  Json mask = Json::parse(tensor("words"));
+  mask["config"]["shape"] = {nullptr, 5, 3};
+  const std::string softmax = R"(, "layer": {"class_name": "Softmax", "config": {"name": "shares"}})";
+  const Json model = unmasked_model(
+      entry("TimeDistributed", "first", any_layer + softmax, tensor("words"), R"("mask": )" + mask.dump()));
   EXPECT_ERROR(InputError,
-               "layer 'first' is called with a mask of numbers, by which Keras multiplies: give it a comparison, such "
-               "as mask != 0",
+               "layer 'first' is called with a mask of numbers, which a Softmax of Keras compares with 0.5 and other "
+               "layers with 0: give it a comparison, such as mask > 0.5",
                model_from_config(model));
+  const Symbol x = Input({5, 3});
+  const Network network({x}, {TimeDistributed(Softmax({.name = "shares"}))({x}, {x * 1})}, 0);
+  EXPECT_ERROR(Unsupported, "is given a mask of numbers, which a Softmax of Keras compares with 0.5",
+               network_config(saved_keras_model(network, "masked")));
 }
 
 TEST(MaskOperations, AreNotGivenToModels) {
