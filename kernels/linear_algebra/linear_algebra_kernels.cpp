@@ -47,7 +47,10 @@ struct JacobiRotations {
         for (Index q = p + 1; q < n; ++q)
           if (rotate(team, columns + p * m, columns + q * m, basis + p * n, basis + q * n)) rotated = true;
     }
-    for (Index j = 0; j < n; ++j) store(team, matrix, j, columns + j * m, basis + j * n);
+    const double nothing = team.reduce(
+        m * n, 0.0, [=](Index i) { return 0 * static_cast<double>(rows[i]); },
+        [](double p, double q) { return p + q; });
+    for (Index j = 0; j < n; ++j) store(team, matrix, j, columns + j * m, basis + j * n, nothing);
   }
 
   /// Makes the columns a and b of w orthogonal, the longer one first, and rotates those of v, too. Returns false if
@@ -85,17 +88,20 @@ struct JacobiRotations {
     return true;
   }
 
-  /// Writes singular value j, column j of u and row j of vh.
+  /// Writes singular value j, column j of u and row j of vh. `nothing`: 0, or NaN if an element of the matrix is NaN or
+  /// infinite; they are then NaN.
   template <class Team>
-  LOCKSTEP_HOST_DEVICE void store(Team& team, Index matrix, Index j, const double* column, const double* basis) const {
-    const double length = std::sqrt(team.reduce(
-        m, 0.0, [=](Index i) { return column[i] * column[i]; }, [](double p, double q) { return p + q; }));
+  LOCKSTEP_HOST_DEVICE void store(Team& team, Index matrix, Index j, const double* column, const double* basis,
+                                  double nothing) const {
+    const double length = nothing + std::sqrt(team.reduce(
+                                        m, 0.0, [=](Index i) { return column[i] * column[i]; },
+                                        [](double p, double q) { return p + q; }));
     team.once([=, this] { s[matrix * n + j] = static_cast<float>(length); });
     team.each(m, [=, this](Index i) {
       u[(matrix * m + i) * n + j] = length == 0 ? 0.0F : static_cast<float>(column[i] / length);
     });
     team.each(n, [=, this](Index i) {
-      vh[(matrix * n + j) * n + i] = static_cast<float>(length != length ? length : basis[i]);  // keeps NaN
+      vh[(matrix * n + j) * n + i] = static_cast<float>(length != length ? length : basis[i]);
     });
   }
 };

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -62,12 +63,18 @@ TEST(Svd, OfAMatrixOfRankOneHasZerosInU) {
   EXPECT_THAT(abs(f.vh).to_vector<float>(), ElementsAre(0, 1, 1, 0));
 }
 
-TEST(Svd, OfNoElementsOrNan) {
+TEST(Svd, OfNoElementsOrNanOrInfinity) {
   EXPECT_EQ(svd(Tensor::zeros({0, 3, 2})).s.shape(), (Shape{0, 2}));
   EXPECT_EQ(svd(Tensor::zeros({2, 3, 0})).u.shape(), (Shape{2, 3, 0}));
   EXPECT_EQ(svd(Tensor::zeros({0, 3})).vh.shape(), (Shape{0, 3}));
-  const Tensor nan = Tensor::full({4, 3}, std::nan(""));
-  EXPECT_THAT(svd(nan).s.to_vector<float>(), Each(IsNan()));
+  for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()})
+    for (const std::size_t place : {0, 4, 11})
+      for (const Shape& shape : {Shape{4, 3}, Shape{3, 4}}) {
+        std::vector<float> elements(12, 1);
+        elements[place] = bad;
+        const Svd f = svd(Tensor::from(elements, shape));
+        for (const Tensor& factor : {f.u, f.s, f.vh}) EXPECT_THAT(factor.to_vector<float>(), Each(IsNan())) << place;
+      }
 }
 
 TEST(Svd, OfEqualValuesHasTheGradientOfTheValues) {
