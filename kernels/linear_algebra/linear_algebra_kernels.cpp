@@ -96,9 +96,10 @@ struct JacobiRotations {
     const double length = nothing + std::sqrt(team.reduce(
                                         m, 0.0, [=](Index i) { return column[i] * column[i]; },
                                         [](double p, double q) { return p + q; }));
-    team.once([=, this] { s[matrix * n + j] = static_cast<float>(length); });
+    const auto value = static_cast<float>(length);
+    team.once([=, this] { s[matrix * n + j] = value; });
     team.each(m, [=, this](Index i) {
-      u[(matrix * m + i) * n + j] = length == 0 ? 0.0F : static_cast<float>(column[i] / length);
+      u[(matrix * m + i) * n + j] = value == 0 ? 0.0F : static_cast<float>(column[i] / length);
     });
     team.each(n, [=, this](Index i) {
       vh[(matrix * n + j) * n + i] = static_cast<float>(length != length ? length : basis[i]);

@@ -63,6 +63,15 @@ TEST(Svd, OfAMatrixOfRankOneHasZerosInU) {
   EXPECT_THAT(abs(f.vh).to_vector<float>(), ElementsAre(0, 1, 1, 0));
 }
 
+TEST(Svd, HasZerosInUWhereValuesVanish) {
+  for (std::int64_t n = 2; n < 10; ++n) {
+    const Svd f = svd(Tensor::full({n, n}, 1));
+    const std::vector<float> values = f.s.to_vector<float>();
+    const std::vector<float> u = f.u.to_vector<float>();
+    for (std::size_t i = 0; i < u.size(); ++i) EXPECT_TRUE(values[i % values.size()] != 0 || u[i] == 0) << n;
+  }
+}
+
 TEST(Svd, OfNoElementsOrNanOrInfinity) {
   EXPECT_EQ(svd(Tensor::zeros({0, 3, 2})).s.shape(), (Shape{0, 2}));
   EXPECT_EQ(svd(Tensor::zeros({2, 3, 0})).u.shape(), (Shape{2, 3, 0}));
