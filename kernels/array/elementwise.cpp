@@ -144,20 +144,22 @@ BackwardFn binary_gradient(BinaryOp op, const Tensor& a, const Tensor& b, const 
 
 Tensor binary(BinaryOp op, const Tensor& left, const Tensor& right);
 
-/// Of u8 or bool, as in NumPy: the sum of bools is true if one of them is. `power`, `floor_divide` and `mod` of bools
-/// have results in i32.
-Tensor of_bytes(BinaryOp op, const Tensor& a, const Tensor& b) {
-  const bool takes_no_bool = op == BinaryOp::subtract || op == BinaryOp::squared_difference;
-  if (takes_no_bool) require_no_bool(name_of(op), a);
-  const Tensor y = binary(op, counted(a), counted(b));
+/// Of bool, as in NumPy: the sum is true if one of the operands is. `power`, `floor_divide` and `mod` have results in
+/// i32.
+Tensor of_bools(BinaryOp op, const Tensor& a, const Tensor& b) {
+  if (op == BinaryOp::subtract || op == BinaryOp::squared_difference) require_no_bool(name_of(op), a);
   const bool gives_integers = op == BinaryOp::power || op == BinaryOp::floor_divide || op == BinaryOp::mod;
-  return a.dtype() == DType::boolean && gives_integers ? y : in_dtype(a.dtype(), y);
+  const auto number = [&](const Tensor& x) {
+    return in_dtype(gives_integers ? DType::i32 : DType::u8, to_current_device(x));
+  };
+  const Tensor y = binary(op, number(a), number(b));
+  return gives_integers ? y : in_dtype(DType::boolean, y);
 }
 
 Tensor binary(BinaryOp op, const Tensor& left, const Tensor& right) try {
   require_same_dtype(name_of(op), left, right);
   const bool is_of_reals = op == BinaryOp::divide || op == BinaryOp::arctan2 || op == BinaryOp::logaddexp;
-  if (!is_of_reals && is_byte(left.dtype())) return of_bytes(op, left, right);
+  if (!is_of_reals && left.dtype() == DType::boolean) return of_bools(op, left, right);
   const auto operand = [&](const Tensor& x) { return to_current_device(is_of_reals ? as_real(name_of(op), x) : x); };
   const Tensor a = operand(left);
   const Tensor b = operand(right);

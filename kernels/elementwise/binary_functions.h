@@ -74,7 +74,8 @@ struct Power {
   LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return std::pow(a, b); }
   template <std::integral T>
   LOCKSTEP_HOST_DEVICE T operator()(T a, T b) const {
-    if (b < 0) return a == 1 || (a == -1 && b % 2 == 0) ? T{1} : a == -1 ? T{-1} : T{0};
+    if constexpr (std::is_signed_v<T>)
+      if (b < 0) return a == 1 || (a == -1 && b % 2 == 0) ? T{1} : a == -1 ? T{-1} : T{0};
     Wrapping<T> result = 1;
     Wrapping<T> square = static_cast<Wrapping<T>>(a);
     for (; b > 0; b /= 2) {
@@ -109,7 +110,11 @@ struct FloorDivide {
     if (quotient == 0) return std::copysign(0.0F, a / b);
     return std::round(quotient);  // a - rest is a multiple of b; the division may have rounded
   }
-  template <std::integral T>
+  template <std::unsigned_integral T>
+  LOCKSTEP_HOST_DEVICE T operator()(T a, T b) const {
+    return static_cast<T>(b == 0 ? 0 : a / b);
+  }
+  template <std::signed_integral T>
   LOCKSTEP_HOST_DEVICE T operator()(T a, T b) const {
     if (b == 0) return 0;
     if (b == -1) return Subtract()(T{0}, a);  // the division may overflow
@@ -124,7 +129,11 @@ struct Mod {
     if (rest == 0) return std::copysign(rest, b);
     return (rest < 0) != (b < 0) ? rest + b : rest;
   }
-  template <std::integral T>
+  template <std::unsigned_integral T>
+  LOCKSTEP_HOST_DEVICE T operator()(T a, T b) const {
+    return static_cast<T>(b == 0 ? 0 : a % b);
+  }
+  template <std::signed_integral T>
   LOCKSTEP_HOST_DEVICE T operator()(T a, T b) const {
     if (b == 0 || b == -1) return 0;  // the division by -1 may overflow
     const T rest = a % b;
@@ -188,6 +197,14 @@ void visit_binary(BinaryOp op, Visit&& visit) {
     case BinaryOp::logaddexp:
       return visit(functor::LogAddExp{});
   }
+}
+
+/// Calls visit.operator()<T>() with the C++ type of i32, i64 or u8.
+template <class Visit>
+void visit_integer(DType dtype, const Visit& visit) {
+  if (dtype == DType::u8) return visit.template operator()<std::uint8_t>();
+  if (dtype == DType::i32) return visit.template operator()<std::int32_t>();
+  visit.template operator()<std::int64_t>();
 }
 
 /// Calls visit with the functor of a binary op if that functor takes integers.

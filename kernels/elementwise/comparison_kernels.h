@@ -33,10 +33,11 @@ struct Compare {
   auto operands() const { return kernels::operands(a, b, out); }
   template <class Executor>
   void run(Executor& on) const;
+  void on_cpu() const;
 };
 
-/// out = a where `condition` (bool), else b. a and b have out's dtype; all operands have out's rank and any strides (0
-/// on broadcast axes).
+/// out = a where `condition` (bool), else b. a and b have out's dtype; condition, a and b have out's rank and any
+/// strides (0 on broadcast axes).
 struct Select {
   Tensor condition;
   Tensor a;
@@ -47,6 +48,7 @@ struct Select {
   auto operands() const { return kernels::operands(condition, a, b, out); }
   template <class Executor>
   void run(Executor& on) const;
+  void on_cpu() const;
 };
 
 }  // namespace lockstep::kernels

@@ -7,6 +7,7 @@
 #include <lockstep/kernels/elementwise/elementwise_functions.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/elementwise/unary_kernels.h>
+#include <lockstep/kernels/executor/map_elements.h>
 #include <lockstep/kernels/executor/parallel_strided.h>
 #include <lockstep/kernels/executor/real.h>
 
@@ -14,6 +15,7 @@ namespace lockstep {
 
 using cpu::for_each_run;
 using cpu::grain;
+using cpu::map_elements;
 using cpu::store;
 using cpu::value_of;
 
@@ -29,24 +31,6 @@ template <class F, class T>
 template <class F, class T>
 [[gnu::flatten]] void unary_gradient_run(F f, const T* kept, const T* dy, T* dx, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) store(dx[i], f.gradient(value_of(kept[i]), value_of(dy[i])));
-}
-
-/// out[i] = f(a[i * a_stride], b[i * b_stride]). The most frequent strides have loops of their own, which are
-/// vectorized.
-template <class F, class T>
-[[gnu::flatten]] void binary_run(F f, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* out,
-                                 std::int64_t n) {
-  if (a_stride == 1 && b_stride == 1) {
-    for (std::int64_t i = 0; i < n; ++i) store(out[i], f(value_of(a[i]), value_of(b[i])));
-  } else if (a_stride == 1 && b_stride == 0) {
-    const float value = value_of(*b);
-    for (std::int64_t i = 0; i < n; ++i) store(out[i], f(value_of(a[i]), value));
-  } else if (a_stride == 0 && b_stride == 1) {
-    const float value = value_of(*a);
-    for (std::int64_t i = 0; i < n; ++i) store(out[i], f(value, value_of(b[i])));
-  } else {
-    for (std::int64_t i = 0; i < n; ++i) store(out[i], f(value_of(a[i * a_stride]), value_of(b[i * b_stride])));
-  }
 }
 
 }  // namespace
@@ -75,36 +59,21 @@ void kernels::UnaryGradient::on_cpu() const {
 }
 
 void kernels::Binary::on_cpu() const {
-  if (!is_real(out.dtype())) return on_host(*this);
   const StridedLoop<3> loop(out.shape(), {a.strides(), b.strides(), out.strides()});
-  visit_real(out.dtype(), [&]<class T>() {
-    const T* left = a.data<T>();
-    const T* right = b.data<T>();
-    T* to = out.data<T>();
-    visit_binary(op, [&](auto f) {
-      for_each_run(loop, [&, f](const std::array<std::int64_t, 3>& at, std::int64_t n) {
-        binary_run(f, left + at[0], loop.inner_stride(0), right + at[1], loop.inner_stride(1), to + at[2], n);
-      });
+  if (!is_real(out.dtype()))
+    return visit_integer(out.dtype(), [&]<class T>() {
+      visit_integer_binary(op, [&](auto f) { map_elements(f, loop, out.data<T>(), a.data<T>(), b.data<T>()); });
     });
+  visit_real(out.dtype(), [&]<class T>() {
+    visit_binary(op, [&](auto f) { map_elements(f, loop, out.data<T>(), a.data<T>(), b.data<T>()); });
   });
 }
 
 void kernels::BinaryGradient::on_cpu() const {
   const StridedLoop<4> loop(out.shape(), {a.strides(), b.strides(), dy.strides(), out.strides()});
-  std::array<std::int64_t, 4> step{};
-  for (int i = 0; i < 4; ++i) step[i] = loop.inner_stride(i);
   visit_real(out.dtype(), [&]<class T>() {
-    const T* left = a.data<T>();
-    const T* right = b.data<T>();
-    const T* upper = dy.data<T>();
-    T* to = out.data<T>();
-    visit_binary_gradient(op, of_first, [&](auto f) {
-      for_each_run(loop, [=](const std::array<std::int64_t, 4>& at, std::int64_t n) {
-        for (std::int64_t i = 0; i < n; ++i)
-          store(to[at[3] + i * step[3]], f(value_of(left[at[0] + i * step[0]]), value_of(right[at[1] + i * step[1]]),
-                                           value_of(upper[at[2] + i * step[2]])));
-      });
-    });
+    visit_binary_gradient(
+        op, of_first, [&](auto f) { map_elements(f, loop, out.data<T>(), a.data<T>(), b.data<T>(), dy.data<T>()); });
   });
 }
 

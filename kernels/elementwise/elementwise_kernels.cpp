@@ -51,12 +51,6 @@ struct ClearedRanges {
   }
 };
 
-template <class T, class Executor>
-void integer_binary(Executor& on, const Binary& binary) {
-  const StridedOperands<2, T> operands(binary.out, binary.a, binary.b);
-  visit_integer_binary(binary.op, [&](auto f) { strided_map(on, f, operands); });
-}
-
 static_assert(sizeof(MovedAverages) + sizeof(Index) <= most_bytes_of_arguments);
 static_assert(sizeof(ClearedRanges) + sizeof(Index) <= most_bytes_of_arguments);
 
@@ -64,8 +58,11 @@ static_assert(sizeof(ClearedRanges) + sizeof(Index) <= most_bytes_of_arguments);
 
 template <class Executor>
 void Binary::run(Executor& on) const {
-  if (out.dtype() == DType::i32) return detail::integer_binary<std::int32_t>(on, *this);
-  if (out.dtype() == DType::i64) return detail::integer_binary<std::int64_t>(on, *this);
+  if (!is_real(out.dtype()))
+    return visit_integer(out.dtype(), [&]<class T>() {
+      const detail::StridedOperands<2, T> operands(out, a, b);
+      visit_integer_binary(op, [&](auto f) { detail::strided_map(on, f, operands); });
+    });
   const bool dense = a.is_dense() && b.is_dense() && out.is_dense();
   visit_real(out.dtype(), [&]<class T>() {
     if (dense) {

@@ -29,7 +29,7 @@ enum class BinaryOp {
 namespace lockstep::kernels {
 
 /// out = a op b; a and b have out's rank and any strides (0 on broadcast axes). f32 or bf16; all ops but divide,
-/// arctan2 and logaddexp also take i32 and i64, whose overflow wraps around.
+/// arctan2 and logaddexp also take i32, i64 and u8, whose overflow wraps around.
 struct Binary {
   BinaryOp op;
   Tensor a;

@@ -188,9 +188,12 @@ TEST(GridElementwise, ConvertsAllTypesAtAnyStrides) {
 }
 
 TEST(GridElementwise, BinaryOfIntegers) {
-  for (const DType dtype : {DType::i32, DType::i64}) {
-    const Tensor a = in_dtype(dtype, random_tensor({3, 5, 4}, 1, -1e9, 1e9));
-    const Tensor large = in_dtype(dtype, random_tensor({5, 1}, 2, -1e9, 1e9)).broadcast_view({3, 5, 4});
+  for (const DType dtype : {DType::i32, DType::i64, DType::u8}) {
+    const auto numbers = [&](const Shape& shape, unsigned seed) {
+      return in_dtype(dtype, in_dtype(DType::i32, random_tensor(shape, seed, -1e9, 1e9)));
+    };
+    const Tensor a = numbers({3, 5, 4}, 1);
+    const Tensor large = numbers({5, 1}, 2).broadcast_view({3, 5, 4});
     const Tensor small = in_dtype(dtype, Tensor::from<int>({-7, -1, 0, 3, 70}, {5, 1})).broadcast_view({3, 5, 4});
     for (int op = 0; op <= static_cast<int>(BinaryOp::mod); ++op)
       for (const Tensor& b : {large, small}) {
@@ -210,20 +213,28 @@ TEST(GridElementwise, FillsAllTypes) {
 }
 
 TEST(GridElementwise, ComparesAndSelectsAllTypesAtAnyStrides) {
+  const Shape shape{6, 67};
   for (const DType dtype : dtypes) {
-    const auto few_numbers = [&](const Shape& shape, unsigned seed) {
-      return in_dtype(dtype, in_dtype(DType::i32, random_tensor(shape, seed, 0, 4)));
+    const auto operands = [&](unsigned seed) {
+      const auto few_numbers = [&](const Shape& of) {
+        return in_dtype(dtype, in_dtype(DType::i32, random_tensor(of, seed, 0, 4)));
+      };
+      return std::vector<Tensor>{few_numbers(shape), few_numbers({6, 80}).slice_view(1, 1, 68),
+                                 few_numbers({67, 6}).transposed_view(), few_numbers({6, 1}).broadcast_view(shape)};
     };
-    const Tensor a = few_numbers({6, 5}, 1).slice_view(1, 1, 4);
-    const Tensor b = few_numbers({6, 1}, 2).broadcast_view({6, 3});
-    for (int op = 0; op <= static_cast<int>(ComparisonOp::logical_xor); ++op)
-      expect_same(Results{Tensor::full({6, 3}, 1, DType::boolean)}, [&](const Runner& run, const Results& out) {
-        run(kernels::Compare{static_cast<ComparisonOp>(op), a, b, out[0]});
-      });
-    const Tensor condition = in_dtype(DType::boolean, whole_numbers({3}, 3)).broadcast_view({6, 3});
-    expect_same(Results{Tensor::full({6, 3}, 1, dtype)}, [&](const Runner& run, const Results& out) {
-      run(kernels::Select{condition, a, b, out[0]});
-    });
+    for (const Tensor& a : operands(1))
+      for (const Tensor& b : operands(2)) {
+        for (int op = 0; op <= static_cast<int>(ComparisonOp::logical_xor); ++op)
+          expect_same(Results{Tensor::full(shape, 1, DType::boolean)}, [&](const Runner& run, const Results& out) {
+            run(kernels::Compare{static_cast<ComparisonOp>(op), a, b, out[0]});
+          });
+        for (const Shape& chosen : {shape, Shape{6, 1}, Shape{67}}) {
+          const Tensor condition = in_dtype(DType::boolean, whole_numbers(chosen, 3)).broadcast_view(shape);
+          expect_same(Results{Tensor::full(shape, 1, dtype)}, [&](const Runner& run, const Results& out) {
+            run(kernels::Select{condition, a, b, out[0]});
+          });
+        }
+      }
   }
 }
 
