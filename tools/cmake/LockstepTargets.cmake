@@ -140,11 +140,12 @@ function(lockstep_test_headers target)
 endfunction()
 
 # libtorch's headers take longer to parse than any program that uses them: those of lockstep::libtorch, with its
-# -fPIC. They are not for -O0.
+# -fPIC. They are not for -O0, and from g++ 13 on not for -O1 either. To be called after what sets another level.
 function(lockstep_libtorch_headers target)
   if(LOCKSTEP_PCH)
     target_precompile_headers(${target} REUSE_FROM lockstep_libtorch)
-    target_compile_options(${target} PRIVATE -fPIC)
+    set(no_o1 $<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>)
+    target_compile_options(${target} PRIVATE -fPIC $<$<AND:$<CONFIG:Release>,${no_o1}>:-O2>)
   endif()
 endfunction()
 
