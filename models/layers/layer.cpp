@@ -65,7 +65,7 @@ void LayerImpl::mark_trainable(bool trainable) {
 }
 
 void LayerImpl::set_dtype_policy(DTypePolicy policy) {
-  require<LogicError>(!is_built(), "layer '{}' has been built already: its dtype policy is settled", name_);
+  require<LogicError>(!is_built(), "layer '{}' has been built already: its dtype policy cannot change", name_);
   dtype_policy_ = policy;
 }
 

@@ -11,7 +11,7 @@ void NcclUpdate::gradients_final(int replica, const FlatViews& views, std::span<
 }
 
 void NcclUpdate::abandon_step() {
-  if (cluster_ && exchange_.has_begun()) cluster_->fail_all("a step failed while its gradients were on their way");
+  if (cluster_ && exchange_.has_begun()) cluster_->fail_all("a step failed during the all-reduce of its gradients");
   exchange_.abandon();
 }
 

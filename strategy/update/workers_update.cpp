@@ -12,7 +12,7 @@ void WorkersUpdate::gradients_final(int /*replica*/, const FlatViews& views, std
 }
 
 void WorkersUpdate::abandon_step() {
-  if (exchange_.begun()) cluster_.fail_all("a step failed while its gradients were on their way");
+  if (exchange_.begun()) cluster_.fail_all("a step failed during the all-reduce of its gradients");
 }
 
 void WorkersUpdate::sum_gradients(int replica, const FlatViews& views, std::span<const FlatRange> ranges) {

@@ -63,7 +63,7 @@ TEST(Layer, HasThePolicyOfTheScopeThatItWasMadeIn) {
 
 TEST(Layer, KeepsItsPolicyOnceItIsBuilt) {
   const Layer layer = built(Flatten(), {{3}});
-  EXPECT_ERROR(LogicError, "layer 'layer' has been built already: its dtype policy is settled",
+  EXPECT_ERROR(LogicError, "layer 'layer' has been built already: its dtype policy cannot change",
                layer.impl().set_dtype_policy(DTypePolicy::mixed_bfloat16));
 }
 
