@@ -199,6 +199,9 @@ void visit_binary(BinaryOp op, Visit&& visit) {
   }
 }
 
+/// Whether the functors compute the dtype as integers.
+constexpr bool takes_integers(DType dtype) { return is_integer(dtype) || dtype == DType::u8; }
+
 /// Calls visit.operator()<T>() with the C++ type of i32, i64 or u8.
 template <class Visit>
 void visit_integer(DType dtype, const Visit& visit) {

@@ -60,7 +60,7 @@ void kernels::UnaryGradient::on_cpu() const {
 
 void kernels::Binary::on_cpu() const {
   const StridedLoop<3> loop(out.shape(), {a.strides(), b.strides(), out.strides()});
-  if (!is_real(out.dtype()))
+  if (takes_integers(out.dtype()))
     return visit_integer(out.dtype(), [&]<class T>() {
       visit_integer_binary(op, [&](auto f) { map_elements(f, loop, out.data<T>(), a.data<T>(), b.data<T>()); });
     });

@@ -58,7 +58,7 @@ static_assert(sizeof(ClearedRanges) + sizeof(Index) <= most_bytes_of_arguments);
 
 template <class Executor>
 void Binary::run(Executor& on) const {
-  if (!is_real(out.dtype()))
+  if (takes_integers(out.dtype()))
     return visit_integer(out.dtype(), [&]<class T>() {
       const detail::StridedOperands<2, T> operands(out, a, b);
       visit_integer_binary(op, [&](auto f) { detail::strided_map(on, f, operands); });

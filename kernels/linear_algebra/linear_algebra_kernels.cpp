@@ -47,10 +47,10 @@ struct JacobiRotations {
         for (Index q = p + 1; q < n; ++q)
           if (rotate(team, columns + p * m, columns + q * m, basis + p * n, basis + q * n)) rotated = true;
     }
-    const double nothing = team.reduce(
+    const double zero_or_nan = team.reduce(
         m * n, 0.0, [=](Index i) { return 0 * static_cast<double>(rows[i]); },
         [](double p, double q) { return p + q; });
-    for (Index j = 0; j < n; ++j) store(team, matrix, j, columns + j * m, basis + j * n, nothing);
+    for (Index j = 0; j < n; ++j) store(team, matrix, j, columns + j * m, basis + j * n, zero_or_nan);
   }
 
   /// Makes the columns a and b of w orthogonal, the longer one first, and rotates those of v, too. Returns false if
@@ -88,14 +88,14 @@ struct JacobiRotations {
     return true;
   }
 
-  /// Writes singular value j, column j of u and row j of vh. `nothing`: 0, or NaN if an element of the matrix is NaN or
-  /// infinite; they are then NaN.
+  /// Writes singular value j, column j of u and row j of vh. `zero_or_nan`: 0, or NaN if an element of the matrix is
+  /// NaN or infinite; they are then NaN.
   template <class Team>
   LOCKSTEP_HOST_DEVICE void store(Team& team, Index matrix, Index j, const double* column, const double* basis,
-                                  double nothing) const {
-    const double length = nothing + std::sqrt(team.reduce(
-                                        m, 0.0, [=](Index i) { return column[i] * column[i]; },
-                                        [](double p, double q) { return p + q; }));
+                                  double zero_or_nan) const {
+    const double length = zero_or_nan + std::sqrt(team.reduce(
+                                            m, 0.0, [=](Index i) { return column[i] * column[i]; },
+                                            [](double p, double q) { return p + q; }));
     const auto value = static_cast<float>(length);
     team.once([=, this] { s[matrix * n + j] = value; });
     team.each(m, [=, this](Index i) {

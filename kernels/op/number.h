@@ -21,7 +21,7 @@ inline Tensor number_like(const char* op, const Tensor& x, double number) try {
   rethrow_from(op, error);
 }
 
-/// Whether `dtype` is u8 or bool, whose arithmetic is computed in i32.
+/// Whether `dtype` is u8 or bool, whose sums, products and scans are computed in i32.
 constexpr bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::boolean; }
 
 ///@{

@@ -178,7 +178,7 @@ class Variable {
   void assign(const Tensor& value) const { write(AssignOp::set, value, false); }
   ///@{
   /// Adds or subtracts `delta`. In a replica, the deltas of the replicas are combined, except for an on_read variable.
-  /// Throws the errors of assign. Also throws InvalidArgument for a u8 or bool variable and, outside a replica, for an
+  /// Throws the errors of assign. Also throws InvalidArgument for a bool variable and, outside a replica, for an
   /// on_read variable with aggregation sum, because it is undefined whether `delta` counts once or once per replica.
   void assign_add(const Tensor& delta) const { write(AssignOp::add, delta, false); }
   void assign_sub(const Tensor& delta) const { write(AssignOp::sub, delta, false); }

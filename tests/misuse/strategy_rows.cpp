@@ -349,12 +349,14 @@ Rows variable_rows() {
                               [] { (void)two().extended().value_container(zeros({2})); }),
       misuse<InvalidArgument>("Variable::assign_add", "another shape", {"'v'", "(2)", "f32 (3)"},
                               [] { variable(spec()).assign_add(zeros({3})); }),
-      misuse<InvalidArgument>("Variable::assign_add", "of u8", {"u8 (2)", "f32"},
+      misuse<InvalidArgument>("Variable::assign_add", "of bool", {"bool (2)", "f32"},
                               [] {
-                                VariableSpec u8 = spec();
-                                u8.dtype = DType::u8;
-                                u8.initializer = [](const Tensor& out) { copy(Tensor::zeros({2}, DType::u8), out); };
-                                variable(u8).assign_add(Tensor::zeros({2}, DType::u8));
+                                VariableSpec truth = spec();
+                                truth.dtype = DType::boolean;
+                                truth.initializer = [](const Tensor& out) {
+                                  copy(Tensor::zeros({2}, DType::boolean), out);
+                                };
+                                variable(truth).assign_add(Tensor::zeros({2}, DType::boolean));
                               }),
       misuse<InvalidArgument>("Variable::assign_sub", "a tensor that was moved from", {"'v'", "(2)", "undefined"},
                               [] { variable(spec()).assign_sub(moved_from(zeros({2}))); }),
