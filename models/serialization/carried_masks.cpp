@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -41,11 +42,14 @@ ParsedReference reference_in(const Json& tensor) {
           .result = history.at(2).get<std::size_t>()};
 }
 
-/// The rank of a tensor in the file, including the batch axis; -1 if the file does not state its shape.
-int rank_of(const Json& tensor) {
+/// The rank of a tensor in the file, including the batch axis, if the file states its shape.
+std::optional<int> rank_of(const Json& tensor) {
   const Json shape = option(option(tensor, "config"), "shape");
-  return shape.is_array() ? static_cast<int>(shape.size()) : -1;
+  return shape.is_array() ? std::optional(static_cast<int>(shape.size())) : std::nullopt;
 }
+
+/// The masks of an argument of a call, which may be a list.
+Json masks_in(const Json& argument) { return argument.is_array() ? argument : Json::array({argument}); }
 
 /// Throws InputError for a call that cannot be given masks other than those that its inputs carry. `input`: the first
 /// one.
@@ -60,12 +64,14 @@ void check_given(const ParsedLayer& layer, const ParsedCall& call, const Carried
                       "layer '{}' is called with a query_mask that is not the mask of its query, which Keras ignores: "
                       "leave it out, or give an attention_mask",
                       layer.name);
-  for (const Json& mask : *call.masks)
-    require<InputError>(option(option(mask, "config"), "dtype") == "bool" ||
-                            !may_mask_softmax(layer.class_name, input.shape().rank() + 1, rank_of(mask)),
-                        "layer '{}' is called with a mask of numbers, which a Softmax of Keras compares with 0.5 and "
-                        "other layers with 0: give it a comparison, such as mask > 0.5",
-                        layer.name);
+  const int input_rank = input.shape().rank() + 1;
+  for (const Json& argument : *call.masks)
+    for (const Json& mask : masks_in(argument))
+      require<InputError>(option(option(mask, "config"), "dtype") == "bool" ||
+                              !may_mask_softmax(layer.class_name, input_rank, rank_of(mask).value_or(input_rank)),
+                          "layer '{}' is called with a mask of numbers, which a Softmax of Keras compares with 0.5 and "
+                          "other layers with 0: give it a comparison, such as mask > 0.5",
+                          layer.name);
 }
 
 }  // namespace
@@ -254,7 +260,7 @@ CarriedMasks::Given CarriedMasks::masks_of_call(const ParsedLayer& layer, const 
   Given given{.masks = std::vector<std::optional<ParsedReference>>(inputs.size()), .of_first = 0};
   bool differ = reads_given;
   for (const auto& [key, value] : call.masks->items()) {
-    const Json masks = value.is_array() ? value : Json::array({value});
+    const Json masks = masks_in(value);
     const std::size_t first = input_of_argument(key);
     require<InputError>(first + masks.size() <= inputs.size(),
                         "layer '{}' is called with a {} of more masks than inputs", layer.name, key);

@@ -430,12 +430,16 @@ TEST(MaskOperations, OfNumbersAreNotGivenToTimeDistributedSoftmax) {
   Json mask = Json::parse(tensor("words"));
   mask["config"]["shape"] = {nullptr, 5, 3};
   const std::string softmax = R"(, "layer": {"class_name": "Softmax", "config": {"name": "shares"}})";
-  const Json model = unmasked_model(
-      entry("TimeDistributed", "first", any_layer + softmax, tensor("words"), R"("mask": )" + mask.dump()));
-  EXPECT_ERROR(InputError,
-               "layer 'first' is called with a mask of numbers, which a Softmax of Keras compares with 0.5 and other "
-               "layers with 0: give it a comparison, such as mask > 0.5",
-               model_from_config(model));
+  Json without_shape = mask;
+  without_shape["config"].erase("shape");
+  for (const Json& given : {mask, Json::array({mask}), without_shape}) {
+    const Json model = unmasked_model(
+        entry("TimeDistributed", "first", any_layer + softmax, tensor("words"), R"("mask": )" + given.dump()));
+    EXPECT_ERROR(InputError,
+                 "layer 'first' is called with a mask of numbers, which a Softmax of Keras compares with 0.5 and other "
+                 "layers with 0: give it a comparison, such as mask > 0.5",
+                 model_from_config(model));
+  }
   const Symbol x = Input({5, 3});
   const Network network({x}, {TimeDistributed(Softmax({.name = "shares"}))({x}, {x * 1})}, 0);
   EXPECT_ERROR(Unsupported, "is given a mask of numbers, which a Softmax of Keras compares with 0.5",
