@@ -208,7 +208,7 @@ void ProgbarLogger::on_epoch_end(Model&, int, const Logs& logs) {
 }
 
 void ProgbarLogger::on_stop(Model&, const TrainingProgress& progress) {
-  if (epoch_->runs) display_->stop(*epoch_, progress.steps_in_epoch);
+  if (std::exchange(epoch_->runs, false)) display_->stop(*epoch_, progress.steps_in_epoch);
 }
 
 void ProgbarLogger::show_step(std::int64_t step, std::int64_t examples, const std::function<Logs()>& running) {

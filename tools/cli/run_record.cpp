@@ -23,7 +23,7 @@ void RunRecord::on_stop(Model&, const TrainingProgress&) { end_epoch(); }
 
 void RunRecord::end_epoch() {
   const auto steps = static_cast<float>(losses_.size());
-  if (epoch_ends_.empty() || epoch_ends_.back() < steps) epoch_ends_.push_back(steps);
+  if (steps > (epoch_ends_.empty() ? 0 : epoch_ends_.back())) epoch_ends_.push_back(steps);
 }
 
 CallbackState RunRecord::state() const {

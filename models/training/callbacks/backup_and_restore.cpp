@@ -16,10 +16,13 @@ void BackupAndRestore::restore(Model& model, TrainingProgress& progress) {
   within_epoch_ = progress.steps_in_epoch > 0;
   steps_since_save_ = 0;
   can_save_ = false;
-  is_stopped_ = false;
+  is_interrupted_ = false;
 }
 
 void BackupAndRestore::on_epoch_begin(Model&, const EpochPlan&) { can_save_ = false; }
+
+/// Called after on_stop unless the run was interrupted.
+void BackupAndRestore::on_epoch_end(Model&, int, const Logs&) { is_interrupted_ = false; }
 
 void BackupAndRestore::backup(Model& model, const TrainingProgress& progress) {
   within_epoch_ = progress.steps_in_epoch > 0;
@@ -31,12 +34,12 @@ void BackupAndRestore::backup(Model& model, const TrainingProgress& progress) {
 }
 
 void BackupAndRestore::on_stop(Model& model, const TrainingProgress& progress) {
-  is_stopped_ = true;
+  is_interrupted_ = true;
   if (options_.save_when_stopped && can_save_) BackupFolder(backup_dir_).write(model, progress);
 }
 
 void BackupAndRestore::on_train_end(Model& model) {
-  const bool is_complete = !within_epoch_ && !is_stopped_;
+  const bool is_complete = !within_epoch_ && !is_interrupted_;
   if (model.strategy().is_chief() && options_.delete_checkpoint && is_complete) BackupFolder(backup_dir_).remove();
 }
 

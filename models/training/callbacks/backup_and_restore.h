@@ -14,7 +14,8 @@ struct BackupAndRestoreOptions {
   /// Deletes the backup when training ends with a whole epoch, unless Model::interrupt_training has ended it.
   bool delete_checkpoint = true;
   /// Also saves when training is stopped within an epoch, or between epochs by Model::interrupt_training, e.g. for
-  /// Ctrl-C, so that no step is lost.
+  /// Ctrl-C. Saves nothing from on_epoch_begin to the epoch's first step; with save_freq, the resumed run then repeats
+  /// the steps since the last backup.
   bool save_when_stopped = false;
 };
 
@@ -35,6 +36,7 @@ class BackupAndRestore final : public Callback {
   /// unchanged.
   void restore(Model& model, TrainingProgress& progress) override;
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
+  void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   /// Throws the errors of BackupFolder::write.
   void backup(Model& model, const TrainingProgress& progress) override;
   /// Saves if save_when_stopped is set. Throws the same errors as backup.
@@ -49,7 +51,7 @@ class BackupAndRestore final : public Callback {
   /// Whether the run has progressed since the last backup. Not from on_epoch_begin to the first step, since callbacks
   /// have then begun the epoch, which the resumed run does again.
   bool can_save_ = false;
-  bool is_stopped_ = false;  ///< whether on_stop has been called
+  bool is_interrupted_ = false;  ///< whether Model::interrupt_training has ended the run
 };
 
 }  // namespace lockstep

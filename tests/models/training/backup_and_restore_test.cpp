@@ -207,6 +207,15 @@ TEST_F(Backup, IsKeptIfTheRunIsInterruptedBetweenEpochs) {
     }
 }
 
+TEST_F(Backup, IsDeletedIfTrainingIsStoppedAtTheBeginOfAnEpoch) {
+  Program program(backup_, {.save_when_stopped = true});
+  program.at_epoch = [](Model& model, const EpochPlan& plan) {
+    if (plan.epoch == 2) model.stop_training();
+  };
+  program.run();
+  EXPECT_FALSE(std::filesystem::exists(backup_));
+}
+
 TEST_F(Backup, IsNotMadeIfTheRunIsInterruptedBeforeItsFirstStep) {
   for (const bool at_start : {false, true}) {
     Program program(backup_, {.save_when_stopped = true});
