@@ -22,12 +22,14 @@ constexpr std::int64_t grain = 1 << 17;
 /// Numbers of the queries of a block.
 using PerQuery = std::array<float, block_queries>;
 
-/// Lanes at any address. Functions return references to them: where registers are smaller, g++ rejects functions that
-/// return whole vectors.
-using LanesInMemory [[gnu::vector_size(sizeof(Lanes)), gnu::aligned(alignof(float)), gnu::may_alias]] = float;
+/// 16 neighboring numbers at any address. Functions return references to them: where registers are smaller, g++ rejects
+/// functions that return whole vectors.
+struct [[gnu::packed, gnu::may_alias]] LanesInMemory {
+  Lanes value;
+};
 
 ///@{
-/// 16 neighboring numbers.
+/// The numbers from `first` on.
 const LanesInMemory& lanes_at(const float* first) { return *reinterpret_cast<const LanesInMemory*>(first); }
 LanesInMemory& lanes_at(float* first) { return *reinterpret_cast<LanesInMemory*>(first); }
 ///@}
@@ -211,23 +213,23 @@ struct RunningSoftmax {
   void add(Tile& scores, std::int64_t keys, std::int64_t first, float* factors) {
     float* const tops = &maximum[static_cast<std::size_t>(first)];
     float* const sums = &sum[static_cast<std::size_t>(first)];
-    Lanes top = lanes_at(tops);
+    Lanes top = lanes_at(tops).value;
     for (std::int64_t i = 0; i < keys; ++i) {
-      const Lanes score = lanes_at(scores.row(i) + first);
+      const Lanes score = lanes_at(scores.row(i) + first).value;
       top = score > top ? score : top;
     }
     Lanes terms{};
     for (std::int64_t i = 0; i < keys; ++i) {
-      Lanes weight = lanes_at(scores.row(i) + first) - top;
+      Lanes weight = lanes_at(scores.row(i) + first).value - top;
       exponentiate(weight);
       terms += weight;
-      lanes_at(scores.row(i) + first) = weight;
+      lanes_at(scores.row(i) + first).value = weight;
     }
-    Lanes factor = lanes_at(tops) - top;
+    Lanes factor = lanes_at(tops).value - top;
     exponentiate(factor);
-    lanes_at(factors) = factor;
-    lanes_at(sums) = lanes_at(sums) * factor + terms;
-    lanes_at(tops) = top;
+    lanes_at(factors).value = factor;
+    lanes_at(sums).value = lanes_at(sums).value * factor + terms;
+    lanes_at(tops).value = top;
   }
 };
 
@@ -384,11 +386,12 @@ class Gradients {
   void differentiate_softmax(float* weights, float* dscores, std::int64_t columns) const {
     for (std::int64_t first = 0; first < columns; first += lanes) {
       const auto at = static_cast<std::size_t>(first);
-      Lanes weight = lanes_at(weights + first) - lanes_at(&maximum_[at]);
+      Lanes weight = lanes_at(weights + first).value - lanes_at(&maximum_[at]).value;
       exponentiate(weight);
-      weight *= lanes_at(&inverse_[at]);
-      lanes_at(weights + first) = weight;
-      lanes_at(dscores + first) = weight * (lanes_at(dscores + first) - lanes_at(&dots_[at])) * lanes_at(&seeing_[at]);
+      weight *= lanes_at(&inverse_[at]).value;
+      lanes_at(weights + first).value = weight;
+      lanes_at(dscores + first).value =
+          weight * (lanes_at(dscores + first).value - lanes_at(&dots_[at]).value) * lanes_at(&seeing_[at]).value;
     }
   }
 
