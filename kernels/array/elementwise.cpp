@@ -345,11 +345,10 @@ Tensor abs(const Tensor& x) try {
   rethrow_from("abs", error);
 }
 
-Tensor exp(const Tensor& x) { return real_unary(functor::Exp{}, x); }
-Tensor log(const Tensor& x) { return real_unary(functor::Log{}, x); }
-Tensor log2(const Tensor& x) { return real_unary(functor::Log2{}, x); }
-Tensor log10(const Tensor& x) { return real_unary(functor::Log10{}, x); }
-Tensor sqrt(const Tensor& x) { return real_unary(functor::Sqrt{}, x); }
+#define LOCKSTEP_DEFINE(op, Functor) \
+  Tensor op(const Tensor& x) { return real_unary(functor::Functor{}, x); }
+LOCKSTEP_MATH_OPS(LOCKSTEP_DEFINE)
+#undef LOCKSTEP_DEFINE
 
 Tensor square(const Tensor& x) try {
   if (is_real(x.dtype())) return unary(functor::Square{}, x);
@@ -359,29 +358,12 @@ Tensor square(const Tensor& x) try {
   rethrow_from("square", error);
 }
 
-Tensor sin(const Tensor& x) { return real_unary(functor::Sin{}, x); }
-Tensor cos(const Tensor& x) { return real_unary(functor::Cos{}, x); }
-Tensor tan(const Tensor& x) { return real_unary(functor::Tan{}, x); }
-Tensor arcsin(const Tensor& x) { return real_unary(functor::Arcsin{}, x); }
-Tensor arccos(const Tensor& x) { return real_unary(functor::Arccos{}, x); }
-Tensor arctan(const Tensor& x) { return real_unary(functor::Arctan{}, x); }
-Tensor sinh(const Tensor& x) { return real_unary(functor::Sinh{}, x); }
-Tensor cosh(const Tensor& x) { return real_unary(functor::Cosh{}, x); }
-Tensor arcsinh(const Tensor& x) { return real_unary(functor::Arcsinh{}, x); }
-Tensor arccosh(const Tensor& x) { return real_unary(functor::Arccosh{}, x); }
-Tensor arctanh(const Tensor& x) { return real_unary(functor::Arctanh{}, x); }
-Tensor log1p(const Tensor& x) { return real_unary(functor::Log1p{}, x); }
-Tensor expm1(const Tensor& x) { return real_unary(functor::Expm1{}, x); }
-Tensor rsqrt(const Tensor& x) { return real_unary(functor::Rsqrt{}, x); }
-
 Tensor reciprocal(const Tensor& x) try {
   require_defined("reciprocal", x);
   return divide(1, x);
 } catch (Error& error) {
   rethrow_from("reciprocal", error);
 }
-
-Tensor erf(const Tensor& x) { return real_unary(functor::Erf{}, x); }
 
 Tensor sign(const Tensor& x) try {
   if (is_real(x.dtype())) return unary(functor::Sign{}, x);
@@ -390,9 +372,6 @@ Tensor sign(const Tensor& x) try {
 } catch (Error& error) {
   rethrow_from("sign", error);
 }
-
-Tensor floor(const Tensor& x) { return real_unary(functor::Floor{}, x); }
-Tensor ceil(const Tensor& x) { return real_unary(functor::Ceil{}, x); }
 
 Tensor trunc(const Tensor& x) {
   return x.defined() && !is_real(x.dtype()) ? copied("trunc", x) : unary(functor::Trunc{}, x);

@@ -214,8 +214,23 @@ struct Round {
   LOCKSTEP_HOST_DEVICE float gradient(float, float) const { return 0.0F; }
 };
 
-using MathFunctions = List<Negative, Exp, Log, Sqrt, Square, Abs, Maximum, Minimum, Clip, PowerOf, Divided, Rsqrt,
-                           Log1p, Expm1, Log2, Log10, Erf, Sin, Cos, Tan, Arcsin, Arccos, Arctan, Sinh, Cosh, Arcsinh,
-                           Arccosh, Arctanh, Sign, Floor, Ceil, Trunc, Round>;
+// The ops without parameters that convert integers, u8 and bool to f32, each as OP(name of the op, functor).
+// array/elementwise.cpp defines them.
+// clang-format off
+#define LOCKSTEP_MATH_OPS(OP)                                    \
+  OP(exp, Exp) OP(expm1, Expm1)                                  \
+  OP(log, Log) OP(log1p, Log1p) OP(log2, Log2) OP(log10, Log10)  \
+  OP(sqrt, Sqrt) OP(rsqrt, Rsqrt) OP(erf, Erf)                   \
+  OP(sin, Sin) OP(cos, Cos) OP(tan, Tan)                         \
+  OP(arcsin, Arcsin) OP(arccos, Arccos) OP(arctan, Arctan)       \
+  OP(sinh, Sinh) OP(cosh, Cosh)                                  \
+  OP(arcsinh, Arcsinh) OP(arccosh, Arccosh) OP(arctanh, Arctanh) \
+  OP(floor, Floor) OP(ceil, Ceil)
+// clang-format on
+
+#define LOCKSTEP_LISTED(op, Functor) , Functor
+using MathFunctions = List<Negative, Square, Abs, Maximum, Minimum, Clip, PowerOf, Divided, Sign, Trunc,
+                           Round LOCKSTEP_MATH_OPS(LOCKSTEP_LISTED)>;
+#undef LOCKSTEP_LISTED
 
 }  // namespace lockstep::functor

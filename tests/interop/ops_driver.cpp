@@ -3,9 +3,11 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/core.h>
+#include <kernels/cases/unary_ops.h>
 
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
@@ -40,10 +42,11 @@
 #include "layer_op_rows.h"
 #include "print_tensor.h"
 
-// usage: ops_driver FOLDER
+// usage: ops_driver FOLDER | --unary
 // Calls each op of the table with the arrays "0", "1", ... of FOLDER/NAME.npz and prints the result: the row's name,
 // then dtype, shape and values. If the file has the array "weights", also prints the gradients of sum(weights * result)
 // with respect to the f32 arrays, each after the row's name and the array's. ops_interop.py has the same rows.
+// With --unary, prints the names of the element-wise ops of one tensor, each with the bounds of its elements in tests.
 
 namespace {
 
@@ -75,6 +78,8 @@ Tensor of_axes(const Inputs& x) {
 }
 
 void add_elementwise(Rows& rows) {
+  for (const test::UnaryOp& each : test::unary_ops())
+    rows[each.name] = [op = each.op](const Inputs& x) { return op(x[0]); };
   rows["add"] = of_two<add>;
   rows["subtract"] = of_two<subtract>;
   rows["multiply"] = of_two<multiply>;
@@ -86,36 +91,8 @@ void add_elementwise(Rows& rows) {
   rows["power"] = of_two<power>;
   rows["squared_difference"] = of_two<squared_difference>;
   rows["add_n"] = [](const Inputs& x) { return add_n(x); };
-  rows["negative"] = of_one<negative>;
-  rows["exp"] = of_one<exp>;
-  rows["log"] = of_one<log>;
-  rows["log2"] = of_one<log2>;
-  rows["log10"] = of_one<log10>;
-  rows["log1p"] = of_one<log1p>;
-  rows["expm1"] = of_one<expm1>;
-  rows["sqrt"] = of_one<sqrt>;
-  rows["rsqrt"] = of_one<rsqrt>;
-  rows["square"] = of_one<square>;
-  rows["reciprocal"] = of_one<reciprocal>;
-  rows["sin"] = of_one<sin>;
-  rows["cos"] = of_one<cos>;
-  rows["tan"] = of_one<tan>;
-  rows["arcsin"] = of_one<arcsin>;
-  rows["arccos"] = of_one<arccos>;
-  rows["arctan"] = of_one<arctan>;
-  rows["sinh"] = of_one<sinh>;
-  rows["cosh"] = of_one<cosh>;
-  rows["arcsinh"] = of_one<arcsinh>;
-  rows["arccosh"] = of_one<arccosh>;
-  rows["arctanh"] = of_one<arctanh>;
   rows["arctan2"] = of_two<arctan2>;
   rows["logaddexp"] = of_two<logaddexp>;
-  rows["trunc"] = of_one<trunc>;
-  rows["erf"] = of_one<erf>;
-  rows["abs"] = of_one<abs>;
-  rows["sign"] = of_one<sign>;
-  rows["floor"] = of_one<floor>;
-  rows["ceil"] = of_one<ceil>;
   rows["round"] = [](const Inputs& x) { return round(x[0]); };
   rows["round_decimals"] = [](const Inputs& x) { return round(x[0], 2); };
   rows["round_tens"] = [](const Inputs& x) { return round(x[0], -1); };
@@ -430,6 +407,10 @@ void print_row(const std::string& name, const Call& call, const Inputs& inputs, 
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
+  if (argv[1] == std::string_view("--unary")) {
+    for (const test::UnaryOp& each : test::unary_ops()) fmt::print("{} {} {}\n", each.name, each.low, each.high);
+    return 0;
+  }
   for (const auto& [name, call] : all_rows()) try {
       Inputs inputs;
       Tensor weights;

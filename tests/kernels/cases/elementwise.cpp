@@ -1,16 +1,13 @@
 #include <cmath>
 
 #include <kernels/cases/op_case.h>
+#include <kernels/cases/unary_ops.h>
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
 
 namespace lockstep::test {
 namespace {
-
-/// What an op gives for integers, u8 and bool: an error (with `kept` for u8 and bool, with `kept_but_bool` for bool),
-/// the same dtype (with `bool_gives_i32` i32 for bool), or f32.
-enum class Integers { refused, kept, kept_but_bool, bool_gives_i32, kept_as_all, give_f32 };
 
 OpCase with_integers(OpCase op, Integers integers) {
   op.takes_integers = integers == Integers::kept;
@@ -30,66 +27,9 @@ OpCase unary_case(const char* name, Tensor (*op)(const Tensor&), double (*refere
                        integers);
 }
 
+/// Those without numbers as operands are in unary_ops.cpp.
 std::vector<OpCase> unary_cases() {
-  return {
-      unary_case(
-          "negative", negative, [](double x) { return -x; }, -2, 2, Integers::kept_but_bool),
-      unary_case(
-          "exp", exp, [](double x) { return std::exp(x); }, -3, 3, Integers::give_f32),
-      unary_case(
-          "log", log, [](double x) { return std::log(x); }, 0.7, 4, Integers::give_f32),
-      unary_case(
-          "sqrt", sqrt, [](double x) { return std::sqrt(x); }, 0.3, 4, Integers::give_f32),
-      unary_case(
-          "square", square, [](double x) { return x * x; }, -2, 2, Integers::bool_gives_i32),
-      unary_case(
-          "abs", abs, [](double x) { return std::abs(x); }, -2, 2, Integers::kept_as_all),
-      unary_case(
-          "log2", log2, [](double x) { return std::log2(x); }, 0.7, 4, Integers::give_f32),
-      unary_case(
-          "log10", log10, [](double x) { return std::log10(x); }, 0.7, 4, Integers::give_f32),
-      unary_case(
-          "log1p", log1p, [](double x) { return std::log1p(x); }, -0.5, 3, Integers::give_f32),
-      unary_case(
-          "expm1", expm1, [](double x) { return std::expm1(x); }, -3, 2, Integers::give_f32),
-      unary_case(
-          "rsqrt", rsqrt, [](double x) { return 1 / std::sqrt(x); }, 0.7, 4, Integers::give_f32),
-      unary_case(
-          "reciprocal", reciprocal, [](double x) { return 1 / x; }, 0.7, 3, Integers::give_f32),
-      unary_case(
-          "erf", erf, [](double x) { return std::erf(x); }, -2, 2, Integers::give_f32),
-      unary_case(
-          "sin", sin, [](double x) { return std::sin(x); }, -4, 4, Integers::give_f32),
-      unary_case(
-          "cos", cos, [](double x) { return std::cos(x); }, -4, 4, Integers::give_f32),
-      unary_case(
-          "tan", tan, [](double x) { return std::tan(x); }, -1.2, 1.2, Integers::give_f32),
-      unary_case(
-          "arcsin", arcsin, [](double x) { return std::asin(x); }, -0.9, 0.9, Integers::give_f32),
-      unary_case(
-          "arccos", arccos, [](double x) { return std::acos(x); }, -0.9, 0.9, Integers::give_f32),
-      unary_case(
-          "arctan", arctan, [](double x) { return std::atan(x); }, -3, 3, Integers::give_f32),
-      unary_case(
-          "sinh", sinh, [](double x) { return std::sinh(x); }, -3, 3, Integers::give_f32),
-      unary_case(
-          "cosh", cosh, [](double x) { return std::cosh(x); }, -3, 3, Integers::give_f32),
-      unary_case(
-          "arcsinh", arcsinh, [](double x) { return std::asinh(x); }, -3, 3, Integers::give_f32),
-      unary_case(
-          "arccosh", arccosh, [](double x) { return std::acosh(x); }, 1.3, 4, Integers::give_f32),
-      unary_case(
-          "arctanh", arctanh, [](double x) { return std::atanh(x); }, -0.6, 0.6, Integers::give_f32),
-      unary_case(
-          "sign", sign, [](double x) { return x > 0   ? 1.0
-                                              : x < 0 ? -1.0
-                                                      : 0.0; }, -2, 2, Integers::kept_but_bool),
-      unary_case(
-          "floor", floor, [](double x) { return std::floor(x); }, -3, 3, Integers::give_f32),
-      unary_case(
-          "ceil", ceil, [](double x) { return std::ceil(x); }, -3, 3, Integers::give_f32),
-      unary_case(
-          "trunc", trunc, [](double x) { return std::trunc(x); }, -3, 3, Integers::kept_as_all),
+  std::vector<OpCase> cases{
       unary_case(
           "round", [](const Tensor& x) { return round(x); }, [](double x) { return std::rint(x); }, -3, 3,
           Integers::kept_as_all),
@@ -166,6 +106,9 @@ std::vector<OpCase> unary_cases() {
           "divide by a number", [](const Tensor& x) { return x / 4.0; }, [](double x) { return x / 4; }, -2, 2,
           Integers::give_f32),
   };
+  for (const UnaryOp& each : unary_ops())
+    cases.push_back(unary_case(each.name, each.op, each.reference, each.low, each.high, each.integers));
+  return cases;
 }
 
 struct BinaryOp {
