@@ -69,10 +69,12 @@ Tensor logaddexp(double a, const Tensor& b);
 /// Apply a function to every element. NaN and infinity follow IEEE arithmetic, e.g. log and sqrt of a negative number
 /// are NaN.
 Tensor exp(const Tensor& x);
+Tensor exp2(const Tensor& x);
 Tensor log(const Tensor& x);
 Tensor log2(const Tensor& x);
 Tensor log10(const Tensor& x);
 Tensor sqrt(const Tensor& x);
+Tensor cbrt(const Tensor& x);
 Tensor sin(const Tensor& x);
 Tensor cos(const Tensor& x);
 Tensor tan(const Tensor& x);

@@ -30,6 +30,11 @@ struct Sqrt {
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::sqrt(x); }
   LOCKSTEP_HOST_DEVICE auto gradient(const auto& y, const auto& dy) const { return 0.5F * dy / y; }
 };
+struct Cbrt {
+  static constexpr Info info{.name = "cbrt", .from_result = true};
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::cbrt(x); }
+  LOCKSTEP_HOST_DEVICE auto gradient(const auto& y, const auto& dy) const { return dy / (3.0F * y * y); }
+};
 struct Square {
   static constexpr Info info{.name = "square", .from_result = false};
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x * x; }
@@ -93,6 +98,11 @@ struct Expm1 {
   static constexpr Info info{.name = "expm1", .from_result = true};
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x > 1.0F ? exp_f32(x) - 1.0F : expm1_f32(x); }
   LOCKSTEP_HOST_DEVICE auto gradient(const auto& y, const auto& dy) const { return dy * (y + 1.0F); }
+};
+struct Exp2 {
+  static constexpr Info info{.name = "exp2", .from_result = true};
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::exp2(x); }
+  LOCKSTEP_HOST_DEVICE auto gradient(const auto& y, const auto& dy) const { return 0.693147181F * dy * y; }
 };
 struct Log2 {
   static constexpr Info info{.name = "log2", .from_result = false};
@@ -218,9 +228,9 @@ struct Round {
 // array/elementwise.cpp defines them.
 // clang-format off
 #define LOCKSTEP_MATH_OPS(OP)                                    \
-  OP(exp, Exp) OP(expm1, Expm1)                                  \
+  OP(exp, Exp) OP(exp2, Exp2) OP(expm1, Expm1)                   \
   OP(log, Log) OP(log1p, Log1p) OP(log2, Log2) OP(log10, Log10)  \
-  OP(sqrt, Sqrt) OP(rsqrt, Rsqrt) OP(erf, Erf)                   \
+  OP(sqrt, Sqrt) OP(rsqrt, Rsqrt) OP(cbrt, Cbrt) OP(erf, Erf)    \
   OP(sin, Sin) OP(cos, Cos) OP(tan, Tan)                         \
   OP(arcsin, Arcsin) OP(arccos, Arccos) OP(arctan, Arctan)       \
   OP(sinh, Sinh) OP(cosh, Cosh)                                  \
