@@ -39,8 +39,9 @@ TOLERANCE, LARGEST, FALL = 1e-4, 3e-3, 1e-3
 INPUTS = 4
 # The deepest models let rounding errors grow from layer to layer. Where the differences exceed these tolerances for all
 # inputs, the tolerance is NOISE times what rounding changes: of Keras' gradients in float32, of lockstep's if the inputs
-# change by up to 1e-6, of the losses if the rows are in another order. It is at most MOST.
-NOISE, MOST = 3, 0.05
+# change by up to 1e-6, of the losses if the rows are in another order. It is at most MOST, and MOST_OF_WEIGHT for the
+# weight with the largest difference: rounding changes one of ResNet101 by a tenth, in Keras or in lockstep.
+NOISE, MOST, MOST_OF_WEIGHT = 3, 0.05, 0.3
 ZOO = {"gpt": (None,), "unet": (8, 12, 3), "vit": (8, 12, 3)}  # the shapes of the inputs
 # The smallest families of keras.applications; --all compares all models, which takes hours.
 SMALL = ["MobileNetV3Small", "MobileNet", "MobileNetV2", "EfficientNetB0"]
@@ -243,7 +244,7 @@ def check_step(name, files, training):
         if (found <= tolerances).all():
             break
     else:
-        tolerances = np.maximum(tolerances, np.minimum(NOISE * step.noise(), MOST))
+        tolerances = np.maximum(tolerances, np.minimum(NOISE * step.noise(), [MOST, MOST_OF_WEIGHT, MOST]))
     worst = files.model.weights[of_weights.argmax()].path
     print(f"  loss {step.our_loss:.7f}, in Keras {step.loss:.7f}; losses over one replica {step.one}, over two {step.two}\n"
           f"  relative differences, the least for {seed} inputs: median {np.median(of_weights):.1e}, loss {of_loss:.1e},"
