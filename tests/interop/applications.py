@@ -10,6 +10,8 @@ CLASSES = 10
 # The smallest images, where those of 32 x 32 pixels are too small.
 SIZES = {"InceptionResNetV2": 75, "InceptionV3": 75, "Xception": 71}
 assert len(MODELS) == 40
+# The smallest models of the five smallest families. With --all, the scripts compare all models, which takes hours.
+SMALLEST = ["MobileNetV3Small", "MobileNetV2", "MobileNet", "EfficientNetB0", "NASNetMobile"]
 
 
 def made(name):

@@ -18,7 +18,7 @@ keras_backend.choose("numpy")
 
 import keras
 import numpy as np
-from applications import CLASSES, MODELS, made
+from applications import CLASSES, MODELS, SMALLEST, made
 from keras import layers
 from keras.src.applications.convnext import LayerScale, StochasticDepth
 
@@ -29,8 +29,7 @@ LEGACY = ["MobileNetV3Small", "ConvNeXtTiny"]  # also compared in .h5 files
 # Without them, Keras finds no class of a .h5 file of ConvNeXt. With them, it opens lockstep's file, but not its own, whose
 # calls have more arguments than these layers take.
 CUSTOM_OBJECTS = {"LayerScale": LayerScale, "StochasticDepth": StochasticDepth}
-# Small models of most families; --all compares all models.
-SMALL = ["MobileNetV2", "MobileNetV3Small", "EfficientNetB0", "DenseNet121", "ConvNeXtTiny"]
+SMALL = [*SMALLEST, "ConvNeXtTiny"]  # the last for its .h5 file
 
 
 def calibrated(name):

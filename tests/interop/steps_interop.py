@@ -43,8 +43,6 @@ INPUTS = 4
 # weight with the largest difference: rounding changes one of ResNet101 by a tenth, in Keras or in lockstep.
 NOISE, MOST, MOST_OF_WEIGHT = 3, 0.05, 0.3
 ZOO = {"gpt": (None,), "unet": (8, 12, 3), "vit": (8, 12, 3)}  # the shapes of the inputs
-# The smallest families of keras.applications; --all compares all models, which takes hours.
-SMALL = ["MobileNetV3Small", "MobileNet", "MobileNetV2", "EfficientNetB0"]
 OF_IDS = {"gpt", *example_models.OF_IDS}  # models whose inputs are ids below 9
 # Whose curves are compared: the smallest model of each family of keras.applications, and the zoo's others. Those in
 # KERAS_CURVES are also compared with Keras, whose float64 takes minutes for the others.
@@ -271,7 +269,7 @@ def main():
     parser.add_argument("--driver", required=True)
     parser.add_argument("--all", action="store_true", help="compare all models")
     parser.add_argument("--examples", type=pathlib.Path, help="the folder of the examples' models")
-    names, quick = [*applications.MODELS, *ZOO], [*SMALL, *ZOO]
+    names, quick = [*applications.MODELS, *ZOO], [*applications.SMALLEST, *ZOO]
     parser.add_argument("models", nargs="*", help=f"of {', '.join(names)}; {', '.join(quick)} if none is named")
     arguments = parser.parse_args()
     files = [arguments.examples / f"{name}.keras" for name in example_models.SHAPES] if arguments.examples else []
