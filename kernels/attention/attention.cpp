@@ -115,7 +115,8 @@ Tensor dot_product_attention(const Tensor& query, const Tensor& key, const Tenso
                                     .is_causal = options.is_causal,
                                     .mask = mask.defined() ? mask.broadcast_view(scores) : mask,
                                     .dropout_rate = rate,
-                                    .key = {}};
+                                    .key = {},
+                                    .examples_per_seed = std::make_shared<std::int64_t>(0)};
   const Saved saved{.query = to_current_device(query),
                     .key = to_current_device(key),
                     .value = to_current_device(value),

@@ -38,12 +38,15 @@ struct AttentionOptions {
 /// scores and weights of bf16 tensors to bf16, uses different random numbers for dropout, and supports higher-order
 /// gradients.
 ///
-/// On GPUs, cuDNN computes bf16 attention without dropout if it has a deterministic algorithm. Its algorithms require
-/// that d and dv are multiples of 8 and at most 128, or 256 on some GPUs. cuDNN rounds the weights to bf16 before it
-/// multiplies them with the values. With a mask, all scores must then be below 2^28 in magnitude. cuDNN's gradient may
-/// store the scores, 2 bytes each; it then processes as many examples at a time as fit into 1 GiB, and at least one.
-/// All other attention without a bias, including attention with dropout, is computed by a slower kernel, which uses the
-/// same random numbers as CPUs.
+/// On GPUs, cuDNN computes bf16 attention if it has a deterministic algorithm; with dropout, it must have one for the
+/// gradient, too. Its algorithms require that d and dv are multiples of 8 and at most 128, or 256 on some GPUs. cuDNN
+/// rounds the weights to bf16 before it multiplies them with the values. With a mask, all scores must then be below
+/// 2^28 in magnitude. cuDNN's gradient may store the scores, 2 bytes each; it then processes as many examples at a time
+/// as fit into 1 GiB, and at least one.
+///
+/// cuDNN draws the random numbers of dropout itself. They depend on the key, the shapes, the kind of GPU and cuDNN's
+/// version alone, and differ from those of CPUs. A query that may not attend to any key then keeps all of its weights.
+/// All other attention without a bias is computed by a slower kernel, which uses the same random numbers as CPUs.
 Tensor dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                              const AttentionOptions& options = {});
 

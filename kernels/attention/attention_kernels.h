@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <memory>
+
 #include <lockstep/kernels/kernel.h>
 #include <lockstep/kernels/random/random_key.h>
 
@@ -13,6 +16,10 @@ struct AttentionRule {
   Tensor mask;
   float dropout_rate;
   RandomKey key;
+  /// On GPUs, the forward pass with dropout writes here who draws the random numbers, and the gradient reads it: 0 if
+  /// lockstep's kernels do, else the number of consecutive examples for which cuDNN draws them from one seed. If it is
+  /// null, lockstep's kernels draw them.
+  std::shared_ptr<std::int64_t> examples_per_seed{};
 };
 
 /// Computes y (b, tq, heads, dv), the lockstep::dot_product_attention of query (b, tq, heads, d), key (b, tk, kv_heads,

@@ -4,6 +4,7 @@
 
 #include <lockstep/kernels/attention/attention_math.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
+#include <lockstep/kernels/random/philox.h>
 
 namespace lockstep::kernels {
 
@@ -94,6 +95,18 @@ struct LogSumExpOfRow {
   }
 };
 
+struct SeedOfPart {
+  RandomSequence sequence;
+  std::int64_t* seeds;
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index part) const {
+    const PhiloxBlock random = sequence.block(static_cast<std::uint64_t>(part));
+    const std::uint64_t bits = random.word[0] | static_cast<std::uint64_t>(random.word[1]) << 32;
+    seeds[4 * part] = static_cast<std::int64_t>(bits);
+    for (int i = 1; i < 4; ++i) seeds[4 * part + i] = 0;
+  }
+};
+
 }  // namespace detail
 
 template <class Executor>
@@ -138,9 +151,15 @@ void LogSumExp::run(Executor& on) const {
   on.for_each(y.elements(), detail::LogSumExpOfRow{maximum.data<float>(), sum.data<float>(), y.data<float>()});
 }
 
+template <class Executor>
+void DropoutSeeds::run(Executor& on) const {
+  on.for_each(seeds.dim(0), detail::SeedOfPart{RandomSequence(key), seeds.data<std::int64_t>()});
+}
+
 LOCKSTEP_SHARED_KERNEL(MaskBias)
 LOCKSTEP_SHARED_KERNEL(EqualWeights)
 LOCKSTEP_SHARED_KERNEL(EqualWeightsGradient)
 LOCKSTEP_SHARED_KERNEL(LogSumExp)
+LOCKSTEP_SHARED_KERNEL(DropoutSeeds)
 
 }  // namespace lockstep::kernels

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <lockstep/kernels/kernel.h>
+#include <lockstep/kernels/random/random_key.h>
 
-// Kernels for masked attention on cuDNN (cuda/attention.cpp). cuDNN takes no boolean mask: it can only add a bias to
-// the scores, and does not define the result for a query that may not attend to any key.
+// Kernels for attention with a mask or dropout on cuDNN (cuda/attention.cpp). cuDNN takes no boolean mask: it can only
+// add a bias to the scores, and does not define the result for a query that may not attend to any key. It draws the
+// random numbers of dropout itself, from a seed in the GPU's memory.
 
 namespace lockstep::kernels {
 
@@ -29,8 +31,8 @@ struct MaskBias {
 
 /// Completes the results of kernels::Attention, bf16, after cuDNN has written y and has set `maximum` to the logarithm
 /// of each query's sum of exp(score). Sets `sum` to 1. For queries that attend to no key, sets y to the mean of the
-/// values, `maximum` to attention::hidden_score and `sum` to the number of keys instead. `first` is the result of
-/// MaskBias, (b, heads, tq) of any strides.
+/// values (without dropout), `maximum` to attention::hidden_score and `sum` to the number of keys instead. `first` is
+/// the result of MaskBias, (b, heads, tq) of any strides.
 struct EqualWeights {
   Tensor value;
   Tensor first;
@@ -68,6 +70,19 @@ struct LogSumExp {
 
   static constexpr const char* name = "log_sum_exp";
   auto operands() const { return kernels::operands(maximum, sum, y); }
+  template <class Executor>
+  void run(Executor& on) const;
+};
+
+/// Writes the seeds and offsets of cuDNN's random numbers to `seeds`, i64 (parts, 2, 2). Part i has the seed
+/// seeds[i, 0, 0], random bits from `key` and i alone, and the offset seeds[i, 1, 0], which is 0. The other elements
+/// align both to 16 bytes.
+struct DropoutSeeds {
+  RandomKey key;
+  Tensor seeds;
+
+  static constexpr const char* name = "dropout_seeds";
+  auto operands() const { return kernels::operands(seeds); }
   template <class Executor>
   void run(Executor& on) const;
 };

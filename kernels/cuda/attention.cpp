@@ -52,97 +52,170 @@ void run(const AttentionPlan& plan, const Gpu& gpu, const AttentionPlan::Operand
   plan.run(cudnn::handle_of(gpu), operands, workspace.raw_data());
 }
 
-/// x itself if cuDNN can read it, else a copy.
-Tensor for_cudnn(const Tensor& x) {
-  if (cudnn::takes_strides(x)) return x;
+/// A dense copy.
+Tensor copied(const Tensor& x) {
   const Tensor copy = Tensor::empty(x.shape(), x.dtype());
   kernels::on_gpu(kernels::Convert{x, copy});
   return copy;
 }
 
+/// x itself if cuDNN can read it, else a copy.
+Tensor for_cudnn(const Tensor& x) { return cudnn::takes_strides(x) ? x : copied(x); }
+
 /// Address of a tensor; null for an undefined one.
 void* address(const Tensor& x) { return x.defined() ? x.raw_data() : nullptr; }
-
-/// Inputs of the forward and the backward pass.
-struct Inputs {
-  template <class Kernel>
-  explicit Inputs(const Kernel& kernel)
-      : query(for_cudnn(kernel.query)), key(for_cudnn(kernel.key)), value(for_cudnn(kernel.value)) {
-    if (!kernel.rule.mask.defined()) return;
-    mask = cudnn::narrow_mask(kernel.rule.mask);
-    bias = cudnn::empty_bias(mask);
-    first_seen = Tensor::empty({mask.dim(0), mask.dim(1), mask.dim(2)}, DType::i64);
-  }
-
-  void fill_bias() const {
-    if (mask.defined()) kernels::on_gpu(kernels::MaskBias{mask, bias, first_seen});
-  }
-
-  Tensor query, key, value;
-  Tensor mask, bias, first_seen;  ///< see kernels::MaskBias; undefined without a mask
-};
 
 /// Examples [first, end) of x. A broadcast bias is that of all examples.
 Tensor examples(const Tensor& x, std::int64_t first, std::int64_t end) {
   return x.defined() && x.dim(0) > 1 ? x.slice_view(0, first, end) : x;
 }
 
-/// The gradient of some examples.
-struct GradientPart {
-  GradientPart(const kernels::AttentionGradient& kernel, const Inputs& in, const Tensor& dy, std::int64_t first,
-               std::int64_t end)
-      : query(examples(in.query, first, end)),
+/// Inputs of the forward and the backward pass.
+struct Inputs {
+  template <class Kernel>
+  explicit Inputs(const Kernel& kernel)
+      : rule(kernel.rule), query(for_cudnn(kernel.query)), key(for_cudnn(kernel.key)), value(for_cudnn(kernel.value)) {
+    if (!rule.mask.defined()) return;
+    mask = cudnn::narrow_mask(rule.mask);
+    bias = cudnn::empty_bias(mask);
+    first_seen = Tensor::empty({mask.dim(0), mask.dim(1), mask.dim(2)}, DType::i64);
+  }
+
+  bool drops() const { return rule.dropout_rate > 0; }
+
+  /// Enqueues the kernels that compute the bias and a seed for each part of `step` examples.
+  void prepare(std::int64_t step) {
+    if (mask.defined()) kernels::on_gpu(kernels::MaskBias{mask, bias, first_seen});
+    if (!drops()) return;
+    seeds = Tensor::empty({(query.dim(0) + step - 1) / step, 2, 2}, DType::i64);
+    kernels::on_gpu(kernels::DropoutSeeds{rule.key, seeds});
+  }
+
+  kernels::AttentionRule rule;
+  Tensor query, key, value;
+  Tensor mask, bias, first_seen;  ///< see kernels::MaskBias; undefined without a mask
+  Tensor seeds;                   ///< see kernels::DropoutSeeds; undefined without dropout and before prepare()
+};
+
+/// A pass for part `index` of `step` examples, or for fewer examples if it is the last part.
+struct Part {
+  Part(const Inputs& in, std::int64_t index, std::int64_t step, const Tensor& gradient = {})
+      : first(index * step),
+        end(std::min(in.query.dim(0), first + step)),
+        query(examples(in.query, first, end)),
         key(examples(in.key, first, end)),
         value(examples(in.value, first, end)),
         bias(examples(in.bias, first, end)),
-        y(examples(kernel.y, first, end)),
-        dy(examples(dy, first, end)),
-        dquery(examples(kernel.dquery, first, end)),
-        dkey(examples(kernel.dkey, first, end)),
-        dvalue(examples(kernel.dvalue, first, end)),
-        maximum(examples(kernel.maximum, first, end)),
-        sum(examples(kernel.sum, first, end)),
-        attention(kernel.rule, query, key, value, bias, dy) {}
-
-  void compute(const AttentionPlan& plan, const Gpu& gpu) const {
-    const Tensor log_sum_exp = Tensor::empty(maximum.shape());
-    kernels::on_gpu(kernels::LogSumExp{maximum, sum, log_sum_exp});
-    run(plan, gpu,
-        {.query = query.raw_data(),
-         .key = key.raw_data(),
-         .value = value.raw_data(),
-         .bias = address(bias),
-         .y = y.raw_data(),
-         .log_sum_exp = log_sum_exp.raw_data(),
-         .dy = dy.raw_data(),
-         .dquery = dquery.raw_data(),
-         .dkey = dkey.raw_data(),
-         .dvalue = dvalue.raw_data()});
+        dy(of(gradient)),
+        attention(in.rule, query, key, value, bias, dy) {
+    if (!in.seeds.defined()) return;
+    seed = in.seeds.slice_view(0, index, index + 1);
+    offset = seed.slice_view(1, 1, 2);
   }
 
-  Tensor query, key, value, bias, y, dy, dquery, dkey, dvalue, maximum, sum;
+  /// The part of a tensor of all examples.
+  Tensor of(const Tensor& x) const { return examples(x, first, end); }
+  /// The operands of the pass without its results; y and log_sum_exp are of this part.
+  AttentionPlan::Operands operands(const Tensor& y, const Tensor& log_sum_exp) const {
+    return {.query = query.raw_data(),
+            .key = key.raw_data(),
+            .value = value.raw_data(),
+            .bias = address(bias),
+            .seed = address(seed),
+            .offset = address(offset),
+            .y = y.raw_data(),
+            .log_sum_exp = log_sum_exp.raw_data(),
+            .dy = address(dy)};
+  }
+
+  std::int64_t first, end;
+  Tensor query, key, value, bias, dy;
   FusedAttention attention;
+  Tensor seed, offset;
 };
 
-/// Whether cuDNN has computed the gradient. It computes as many examples at once as its workspace allows, at least one.
+/// Whether cuDNN has plans for all parts; with dy, for the gradient.
+bool has_plans(const Inputs& in, std::int64_t step, const Tensor& dy, const Gpu& gpu) {
+  for (std::int64_t index = 0; index * step < in.query.dim(0); ++index)
+    if (plan_of(Part(in, index, step, dy).attention, gpu) == nullptr) return false;
+  return true;
+}
+
+/// Calls compute(part, plan) for each part; with dy, of the gradient. Returns false as soon as cuDNN has no plan. With
+/// dropout, throws Unsupported instead: cuDNN had one when the forward pass chose it to draw the random numbers.
+template <class Compute>
+bool compute_parts(Inputs& in, std::int64_t step, const Tensor& dy, const Gpu& gpu, const Compute& compute) {
+  in.prepare(step);
+  for (std::int64_t index = 0; index * step < in.query.dim(0); ++index) {
+    const Part part(in, index, step, dy);
+    const AttentionPlan* const plan = plan_of(part.attention, gpu);
+    require<Unsupported>(plan != nullptr || !in.drops(),
+                         "cuDNN draws the random numbers but has lost its plan of the {}", part.attention.text());
+    if (plan == nullptr) return false;
+    compute(part, *plan);
+  }
+  return true;
+}
+
+/// How many examples cuDNN's gradient computes at once: as many as its workspace allows, at least one; 0 if cuDNN has
+/// no algorithm.
+std::int64_t gradient_step(const Inputs& in, const Tensor& dy, const Gpu& gpu) {
+  for (std::int64_t step = in.query.dim(0);; step = (step + 1) / 2) {
+    const AttentionPlan* const plan = plan_of(Part(in, 0, step, dy).attention, gpu);
+    if (plan == nullptr) return 0;
+    if (step == 1 || plan->workspace_bytes() <= cudnn::workspace_limit) return step;
+  }
+}
+
+/// How many examples cuDNN computes from one seed in both passes; 0 if it has no algorithm for one of the passes. Its
+/// random numbers depend on an example's position among those, and differ from those of lockstep's kernels.
+std::int64_t examples_per_seed(const Inputs& in, const Tensor& dense_dy, const Gpu& gpu) {
+  const std::int64_t step = gradient_step(in, dense_dy, gpu);
+  return step > 0 && has_plans(in, step, {}, gpu) && has_plans(in, step, dense_dy, gpu) ? step : 0;
+}
+
+/// Whether cuDNN has computed the results. It computes all examples at once, except with dropout.
+bool compute_results(const kernels::Attention& kernel) {
+  const Gpu& gpu = current_gpu();
+  Inputs in(kernel);
+  std::int64_t step = kernel.query.dim(0);
+  if (in.drops()) {
+    if (in.rule.examples_per_seed == nullptr) return false;
+    step = examples_per_seed(in, kernel.y, gpu);  // y has the layout of a dense dy
+    *in.rule.examples_per_seed = step;
+  }
+  const auto compute = [&](const Part& part, const AttentionPlan& plan) {
+    run(plan, gpu, part.operands(part.of(kernel.y), part.of(kernel.maximum)));
+  };
+  if (step == 0 || !compute_parts(in, step, {}, gpu, compute)) return false;
+  if (in.mask.defined())
+    kernels::on_gpu(kernels::EqualWeights{in.value, in.first_seen.broadcast_view(kernel.maximum.shape()),
+                                          in.rule.is_causal, kernel.y, kernel.maximum, kernel.sum});
+  else
+    kernels::on_gpu(kernels::Fill{kernel.sum, 1});
+  return true;
+}
+
+/// Whether cuDNN has computed the gradient. With dropout, it does so if it has computed the results, in the same parts.
 bool compute_gradient(const kernels::AttentionGradient& kernel) {
   const Gpu& gpu = current_gpu();
-  const Inputs in(kernel);
-  const Tensor dy = for_cudnn(kernel.dy);
-  const std::int64_t all = kernel.query.dim(0);
-  std::int64_t step = all;
-  for (;; step = (step + 1) / 2) {
-    const AttentionPlan* const plan = plan_of(GradientPart(kernel, in, dy, 0, step).attention, gpu);
-    if (plan == nullptr) return false;
-    if (step == 1 || plan->workspace_bytes() <= cudnn::workspace_limit) break;
-  }
-  in.fill_bias();
-  for (std::int64_t first = 0; first < all; first += step) {
-    const GradientPart part(kernel, in, dy, first, std::min(all, first + step));
-    const AttentionPlan* const plan = plan_of(part.attention, gpu);
-    if (plan == nullptr) return false;
-    part.compute(*plan, gpu);
-  }
+  const bool drops = kernel.rule.dropout_rate > 0;
+  const auto& chosen = kernel.rule.examples_per_seed;
+  if (drops && (chosen == nullptr || *chosen == 0)) return false;
+  Inputs in(kernel);
+  const Tensor dy = drops && !kernel.dy.is_dense() ? copied(kernel.dy) : for_cudnn(kernel.dy);
+  const std::int64_t step = drops ? *chosen : gradient_step(in, dy, gpu);
+  const auto compute = [&](const Part& part, const AttentionPlan& plan) {
+    const Tensor maximum = part.of(kernel.maximum);
+    const Tensor log_sum_exp = Tensor::empty(maximum.shape());
+    kernels::on_gpu(kernels::LogSumExp{maximum, part.of(kernel.sum), log_sum_exp});
+    AttentionPlan::Operands operands = part.operands(part.of(kernel.y), log_sum_exp);
+    operands.dquery = part.of(kernel.dquery).raw_data();
+    operands.dkey = part.of(kernel.dkey).raw_data();
+    operands.dvalue = part.of(kernel.dvalue).raw_data();
+    run(plan, gpu, operands);
+  };
+  if (step == 0 || !compute_parts(in, step, dy, gpu, compute)) return false;
   if (in.mask.defined()) kernels::on_gpu(kernels::EqualWeightsGradient{dy, kernel.maximum, kernel.dvalue});
   return true;
 }
@@ -151,24 +224,7 @@ bool compute_gradient(const kernels::AttentionGradient& kernel) {
 
 void kernels::Attention::on_gpu() const {
   if (y.elements() == 0) return;
-  if (!cudnn::takes_attention(query, value, rule)) return kernels::on_gpu(AttentionByRows{*this});
-  const Gpu& gpu = current_gpu();
-  const Inputs in(*this);
-  const AttentionPlan* const plan = plan_of(FusedAttention(rule, in.query, in.key, in.value, in.bias), gpu);
-  if (plan == nullptr) return kernels::on_gpu(AttentionByRows{*this});
-  in.fill_bias();
-  run(*plan, gpu,
-      {.query = in.query.raw_data(),
-       .key = in.key.raw_data(),
-       .value = in.value.raw_data(),
-       .bias = address(in.bias),
-       .y = y.raw_data(),
-       .log_sum_exp = maximum.raw_data()});
-  if (in.mask.defined())
-    kernels::on_gpu(
-        EqualWeights{in.value, in.first_seen.broadcast_view(maximum.shape()), rule.is_causal, y, maximum, sum});
-  else
-    kernels::on_gpu(Fill{sum, 1});
+  if (!cudnn::takes_attention(query, value, rule) || !compute_results(*this)) kernels::on_gpu(AttentionByRows{*this});
 }
 
 void kernels::AttentionGradient::on_gpu() const {

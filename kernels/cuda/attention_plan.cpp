@@ -17,6 +17,8 @@ void AttentionPlan::check_contracts(const FusedAttention& attention, const Opera
                                        range(operands.key, a.key),
                                        range(operands.value, a.value),
                                        range(operands.bias, a.bias),
+                                       range(operands.seed, a.seed(), DType::i64),
+                                       range(operands.offset, a.seed(), DType::i64),
                                        range(operands.y, a.y()),
                                        range(operands.log_sum_exp, a.log_sum_exp(), DType::f32),
                                        range(operands.dy, a.dy),

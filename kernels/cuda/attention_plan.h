@@ -16,7 +16,8 @@
 namespace lockstep::cudnn {
 
 /// cuDNN's algorithm for a pass of attention on one kind of GPU. It is deterministic, multiplies bf16 on tensor cores
-/// and accumulates in f32. cuDNN compiles the algorithm's kernels with NVRTC when the plan is made.
+/// and accumulates in f32. cuDNN compiles the algorithm's kernels with NVRTC when the plan is made. With dropout, both
+/// passes draw the same numbers (Philox) if they have the same shapes, seed and offset.
 class AttentionPlan {
  public:
   /// Chooses the first algorithm, in the order of cuDNN's heuristics, whose plan can be built. Throws Unsupported
@@ -44,11 +45,13 @@ class AttentionPlan {
   /// and log_sum_exp; the gradient reads them and writes dquery, dkey and dvalue.
   struct Operands {
     ///@{
-    /// See FusedAttention; `bias` is read only if the attention has one.
+    /// See FusedAttention; `bias`, `seed` and `offset` are read only if the attention has a bias or dropout.
     void* query;
     void* key;
     void* value;
     void* bias;
+    void* seed;
+    void* offset;
     void* y;
     void* log_sum_exp;
     void* dy = nullptr;

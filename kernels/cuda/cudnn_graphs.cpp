@@ -41,7 +41,9 @@ enum Uid : std::int64_t {
   dy_uid,
   dquery_uid,
   dkey_uid,
-  dvalue_uid
+  dvalue_uid,
+  seed_uid,
+  offset_uid
 };
 
 /// Shortens cuDNN's error messages, which have many lines.
@@ -185,6 +187,14 @@ Attributes options_of(const FusedAttention& a, frontend::graph::Graph& graph) {
   if (a.is_causal)
     options.set_diagonal_alignment(frontend::DiagonalAlignment_t::TOP_LEFT).set_diagonal_band_right_bound(0);
   if (a.bias) options.set_bias(input(graph, bias_uid, *a.bias));
+  if (a.seed()) {
+    const auto number = [&](Uid uid) {
+      TensorHandle tensor = input(graph, uid, *a.seed());
+      tensor->set_data_type(frontend::DataType_t::INT64);
+      return tensor;
+    };
+    options.set_dropout(a.dropout_rate, number(seed_uid), number(offset_uid));
+  }
   return options;
 }
 
@@ -390,6 +400,7 @@ void AttentionPlan::run(cudnnHandle_t handle, const Operands& operands, void* wo
                                                     {y_uid, operands.y},
                                                     {log_sum_exp_uid, operands.log_sum_exp}};
   if (attention.bias) addresses.emplace(bias_uid, operands.bias);
+  if (attention.seed()) addresses.insert({{seed_uid, operands.seed}, {offset_uid, operands.offset}});
   if (attention.dy)
     addresses.insert({{dy_uid, operands.dy},
                       {dquery_uid, operands.dquery},

@@ -46,8 +46,7 @@ std::string operand_text(const Layout& x) {
 bool takes_attention(const Tensor& query, const Tensor& value, const kernels::AttentionRule& rule) {
   constexpr std::int64_t most_examples = 65'535;  // and heads: cuDNN launches a grid of them
   if (query.dim(0) > most_examples || query.dim(2) > most_examples) return false;
-  return query.dtype() == DType::bf16 && is_whole(query.dim(3)) && is_whole(value.dim(3)) && rule.dropout_rate == 0 &&
-         std::isfinite(rule.scale);
+  return query.dtype() == DType::bf16 && is_whole(query.dim(3)) && is_whole(value.dim(3)) && std::isfinite(rule.scale);
 }
 
 bool takes_strides(const Tensor& x) {
@@ -71,7 +70,12 @@ Tensor empty_bias(const Tensor& narrow_mask) {
 
 FusedAttention::FusedAttention(const kernels::AttentionRule& rule, const Tensor& q, const Tensor& k, const Tensor& v,
                                const Tensor& added, const Tensor& gradient)
-    : scale(rule.scale), is_causal(rule.is_causal), query(heads_first(q)), key(heads_first(k)), value(heads_first(v)) {
+    : scale(rule.scale),
+      is_causal(rule.is_causal),
+      dropout_rate(rule.dropout_rate),
+      query(heads_first(q)),
+      key(heads_first(k)),
+      value(heads_first(v)) {
   if (added.defined()) bias = bias_layout(added, q.dim(1));
   if (gradient.defined()) dy = heads_first(gradient);
 }
@@ -86,10 +90,16 @@ Layout FusedAttention::log_sum_exp() const {
   return {{examples, heads, time, 1}, {heads * time, time, 1, 1}};
 }
 
+std::optional<Layout> FusedAttention::seed() const {
+  if (dropout_rate == 0) return {};
+  return Layout{{1, 1, 1, 1}, {1, 1, 1, 1}};
+}
+
 std::string FusedAttention::text() const {
   std::string all = fmt::format("attention of bf16 queries {}, keys {}, values {}, scale {}", operand_text(query),
                                 operand_text(key), operand_text(value), scale);
   if (is_causal) all += ", causal";
+  if (dropout_rate > 0) all += fmt::format(", dropout {}", dropout_rate);
   if (bias)
     all += fmt::format(
         ", mask {}", Shape{bias->sizes[0], bias->sizes[1], bias->strides[2] == 0 ? 1 : bias->sizes[2], bias->sizes[3]});

@@ -12,8 +12,8 @@
 namespace lockstep::cudnn {
 
 /// Whether attention of these tensors (b, time, heads, size) fulfills the conditions for cuDNN: bf16, head sizes that
-/// are multiples of 8, at most 65,535 examples and at most 65,535 heads, a finite scale, and no dropout (cuDNN would
-/// draw other random numbers than CPUs). cuDNN may still have no algorithm for it.
+/// are multiples of 8, at most 65,535 examples and at most 65,535 heads, and a finite scale. cuDNN may still have no
+/// algorithm for it.
 bool takes_attention(const Tensor& query, const Tensor& value, const kernels::AttentionRule& rule);
 
 /// Whether cuDNN's kernels can read x (b, time, heads, size), bf16: the last axis has stride 1, and each example, time
@@ -35,8 +35,9 @@ struct FusedAttention {
   FusedAttention(const kernels::AttentionRule& rule, const Tensor& query, const Tensor& key, const Tensor& value,
                  const Tensor& bias, const Tensor& dy = {});
 
-  float scale;     ///< factor of the scores
-  bool is_causal;  ///< query i attends to keys 0 to i only
+  float scale;         ///< factor of the scores
+  bool is_causal;      ///< query i attends to keys 0 to i only
+  float dropout_rate;  ///< probability with which a weight is set to 0
   ///@{
   /// Layouts of the operands.
   Layout query, key, value;
@@ -53,6 +54,8 @@ struct FusedAttention {
   ///@}
   /// Layout of log(sum of exp(score) over the keys) for each query, f32: dense (b, heads, tq, 1).
   Layout log_sum_exp() const;
+  /// Layout of the seed and of the offset of the random numbers, i64; nothing without dropout.
+  std::optional<Layout> seed() const;
   /// A complete description in one line: "attention of bf16 queries (8, 1024, 12, 64), keys (8, 1024, 12, 64), ...".
   std::string text() const;
 

@@ -5,7 +5,7 @@
 namespace lockstep {
 
 /// Names one sequence of random numbers. The same key gives the same numbers on every device and in any order of
-/// access.
+/// access; the exception is the dropout of dot_product_attention on GPUs (attention.h).
 struct RandomKey {
   std::uint64_t seed = 0;     ///< seed of the program or the model
   std::uint32_t stream = 0;   ///< number of the consumer, e.g. of a layer

@@ -24,22 +24,34 @@ struct Attended {
   std::int64_t batch, queries, keys, heads, key_heads, size;
   bool is_causal = false;
   bool is_padded = false;
+  float dropout_rate = 0;
+  std::int64_t value_size = size;
 };
 
 FusedAttention attention_of(const Attended& a, bool gradient) {
   const Tensor query = Tensor::empty({a.batch, a.queries, a.heads, a.size}, DType::bf16);
   const Tensor key = Tensor::empty({a.batch, a.keys, a.key_heads, a.size}, DType::bf16);
+  const Tensor value = Tensor::empty({a.batch, a.keys, a.key_heads, a.value_size}, DType::bf16);
+  const Tensor dy = Tensor::empty({a.batch, a.queries, a.heads, a.value_size}, DType::bf16);
   const Tensor bias =
       a.is_padded ? cudnn::empty_bias(Tensor::empty({a.batch, 1, 1, a.keys}, DType::boolean)) : Tensor();
   const kernels::AttentionRule rule{
-      .scale = 0.125F, .is_causal = a.is_causal, .mask = {}, .dropout_rate = 0, .key = {}};
-  return {rule, query, key, key, bias, gradient ? query : Tensor()};
+      .scale = 0.125F, .is_causal = a.is_causal, .mask = {}, .dropout_rate = a.dropout_rate, .key = {}};
+  return {rule, query, key, value, bias, gradient ? dy : Tensor()};
 }
 
 const Attended vit_b{"ViT-B", 8, 197, 197, 12, 12, 64};
 const Attended gpt{"GPT", 8, 1024, 1024, 12, 12, 64, true};
 const Attended groups{"groups", 8, 1024, 1024, 8, 2, 64, true};
 const Attended cross{"cross attention", 8, 128, 301, 8, 8, 64, false, true};
+
+Attended with_dropout(Attended a) {
+  a.dropout_rate = 0.1F;
+  return a;
+}
+
+/// As in kernels/attention_dropout_test.cpp.
+const Attended tested_with_dropout{"dropout", 2, 48, 96, 4, 2, 64, true, true, 0.3F, 96};
 
 AttentionPlan plan_for(const GpuFigures& gpu, const Attended& a, bool gradient) {
   return {attention_of(a, gradient), described(gpu)};
@@ -54,11 +66,13 @@ std::int64_t scores_of(const Attended& a) {
 class CudnnAttention : public ::testing::TestWithParam<GpuFigures> {};
 
 TEST_P(CudnnAttention, HasPlansForBothPasses) {
-  for (const Attended& a : {vit_b, gpt, groups, cross})
+  for (const Attended& a : {vit_b, gpt, groups, cross, with_dropout(vit_b), with_dropout(gpt), with_dropout(groups),
+                            with_dropout(cross), tested_with_dropout})
     for (const bool gradient : {false, true}) {
       SCOPED_TRACE(attention_of(a, gradient).text());
-      // cuDNN 9.19 cannot compile its deterministic gradient with a bias for compute capability 10.0.
-      if (gradient && a.is_padded && GetParam().compute_capability == 100) continue;
+      // For compute capability 10.0, cuDNN 9.19 cannot compile its deterministic gradient with a bias, and has none
+      // with dropout.
+      if (gradient && (a.is_padded || a.dropout_rate > 0) && GetParam().compute_capability == 100) continue;
       try {
         const AttentionPlan made = plan_for(GetParam(), a, gradient);
         EXPECT_LE(made.workspace_bytes(), (gradient ? 2 * scores_of(a) : 0) + (32 << 20));
@@ -98,6 +112,13 @@ TEST(CudnnAttentionPlan, IsDescribedAsItIs) {
   EXPECT_EQ(tensor(masked, "bmm1::B"), R"("BFLOAT16","dim":[8,8,64,301] [154112,64,1,512])");
   EXPECT_EQ(tensor(masked, "::O"), R"("BFLOAT16","dim":[8,8,128,64] [65536,64,512,1])");
   EXPECT_EQ(tensor(masked, "::Stats"), R"("FLOAT","dim":[8,8,128,1] [1024,128,1,1])");
+
+  for (const bool of_gradient : {false, true}) {
+    const std::string drops = plan(with_dropout(gpt), of_gradient).graph();
+    EXPECT_THAT(drops, AllOf(HasSubstr(R"("dropout_probability":"3DCCCCCD")"),  // 0.1F
+                             HasSubstr(R"("Seed":13)"), HasSubstr(R"("Offset":14)"),
+                             HasSubstr(R"({"data_type":"INT64","dim":[1,1,1,1],"is_pass_by_value":false)")));
+  }
 
   const std::string gradient = plan(groups, true).graph();
   EXPECT_THAT(gradient, AllOf(HasSubstr(R"("is_deterministic_algorithm":true)"), HasSubstr(R"("right_bound":0)"),

@@ -84,13 +84,23 @@ TEST(FusedAttention, IsAKeyOfAllThatAPlanDependsOn) {
       a, FusedAttention({.scale = 0.25F, .is_causal = false, .mask = {}, .dropout_rate = 0, .key = {}}, x, x, x, {}));
   EXPECT_NE(a,
             FusedAttention({.scale = 0.5F, .is_causal = true, .mask = {}, .dropout_rate = 0, .key = {}}, x, x, x, {}));
+  EXPECT_NE(
+      a, FusedAttention({.scale = 0.5F, .is_causal = false, .mask = {}, .dropout_rate = 0.1F, .key = {}}, x, x, x, {}));
   const AttentionRule rule{.scale = 0.5F, .is_causal = false, .mask = {}, .dropout_rate = 0, .key = {}};
   EXPECT_NE(a, FusedAttention(rule, slice_of_projection(x.shape(), 1), x, x, {}));
   EXPECT_NE(a, FusedAttention(rule, x, x, x, {}, x));
   EXPECT_NE(a, FusedAttention(rule, x, x, x, Tensor::empty({1, 1, 1, 5}, DType::bf16)));
 }
 
-TEST(TakesAttention, OfBfloat16WithoutDropoutInHeadsOfWholeVectors) {
+TEST(FusedAttention, NamesTheRateOfDropout) {
+  const Tensor x = bf16_numbers({2, 5, 4, 8}, 1);
+  const AttentionRule rule{.scale = 0.5F, .is_causal = true, .mask = {}, .dropout_rate = 0.1F, .key = {}};
+  const FusedAttention a(rule, x, x, x, {});
+  EXPECT_THAT(a.text(), ::testing::EndsWith(", scale 0.5, causal, dropout 0.1"));
+  EXPECT_EQ(a.seed(), (Layout{{1, 1, 1, 1}, {1, 1, 1, 1}}));
+}
+
+TEST(TakesAttention, OfBfloat16InHeadsOfWholeVectors) {
   const auto takes = [](const Shape& query, const Shape& value, DType dtype, float scale, float rate) {
     const AttentionRule rule{.scale = scale, .is_causal = true, .mask = {}, .dropout_rate = rate, .key = {}};
     return cudnn::takes_attention(Tensor::empty(query, dtype), Tensor::empty(value, dtype), rule);
@@ -98,7 +108,7 @@ TEST(TakesAttention, OfBfloat16WithoutDropoutInHeadsOfWholeVectors) {
   const Shape of_64{2, 5, 4, 64};
   EXPECT_TRUE(takes(of_64, {2, 7, 2, 40}, DType::bf16, 0.1F, 0));
   EXPECT_FALSE(takes(of_64, {2, 7, 2, 40}, DType::f32, 0.1F, 0));
-  EXPECT_FALSE(takes(of_64, {2, 7, 2, 40}, DType::bf16, 0.1F, 0.1F));
+  EXPECT_TRUE(takes(of_64, {2, 7, 2, 40}, DType::bf16, 0.1F, 0.1F));
   EXPECT_FALSE(takes(of_64, {2, 7, 2, 42}, DType::bf16, 0.1F, 0));
   EXPECT_FALSE(takes({2, 5, 4, 60}, of_64, DType::bf16, 0.1F, 0));
   EXPECT_TRUE(takes({65'535, 1, 1, 8}, {65'535, 2, 1, 8}, DType::bf16, 0.1F, 0));

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <lockstep/kernels/attention/attention_math.h>
 #include <lockstep/kernels/attention/mask_kernels.h>
+#include <lockstep/kernels/random/philox.h>
 
 #include "parity.h"
 
@@ -99,6 +101,24 @@ TEST(LogSumExp, IsThatOfBothForms) {
   const Tensor y = Tensor::empty({3});
   run_shared(kernels::LogSumExp{maximum, sum, y});
   EXPECT_THAT(y.to_vector<float>(), ElementsAre(2, testing::FloatEq(-3 + std::log(20.0F)), testing::Gt(1e29F)));
+}
+
+TEST(DropoutSeeds, DifferByPartAndKey) {
+  std::set<std::int64_t> all;
+  for (const RandomKey& key :
+       {RandomKey{.seed = 3}, RandomKey{.seed = 4}, RandomKey{.stream = 3}, RandomKey{.step = 3}}) {
+    const Tensor seeds = Tensor::full({3, 2, 2}, 9, DType::i64);
+    run_shared(kernels::DropoutSeeds{key, seeds});
+    std::vector<std::int64_t> expected;
+    for (std::uint64_t part = 0; part < 3; ++part) {
+      const PhiloxBlock random = RandomSequence(key).block(part);
+      const std::uint64_t bits = (std::uint64_t{random.word[1]} << 32) + random.word[0];
+      expected.insert(expected.end(), {static_cast<std::int64_t>(bits), 0, 0, 0});
+      all.insert(static_cast<std::int64_t>(bits));
+    }
+    EXPECT_THAT(seeds.to_vector<std::int64_t>(), ElementsAreArray(expected));
+  }
+  EXPECT_EQ(all.size(), 12U);
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ struct AttentionCase {
   Mask mask = Mask::none;
   bool is_sliced = false;  ///< operands are slices of larger tensors
   bool is_far = false;     ///< all scores are about -120
+  float dropout_rate = 0;
 };
 
 std::vector<AttentionCase> attention_cases() {
@@ -63,8 +64,9 @@ struct Attended {
         rule{.scale = 1 / std::sqrt(static_cast<float>(c.size)),
              .is_causal = c.is_causal,
              .mask = mask_of(c),
-             .dropout_rate = 0,
-             .key = {}},
+             .dropout_rate = c.dropout_rate,
+             .key = {.seed = 5},
+             .examples_per_seed = std::make_shared<std::int64_t>(0)},
         y(Tensor::empty(dy.shape(), DType::bf16)),
         dquery(Tensor::empty(query.shape(), DType::bf16)),
         dkey(Tensor::empty(key.shape(), DType::bf16)),
@@ -158,6 +160,46 @@ std::string see_attention(const AttentionCase& c) {
   return fmt::format("{}, by {}", compared_results(found, attended.results()), engines);
 }
 
+/// The dot product of each example of a and b, and the square root of the sum of the products' squares.
+std::vector<std::pair<double, double>> dots_of_examples(const Tensor& a, const Tensor& b) {
+  const std::vector<double> x = a.to_vector<double>();
+  const std::vector<double> y = b.to_vector<double>();
+  const std::size_t length = x.size() / static_cast<std::size_t>(a.dim(0));
+  std::vector<std::pair<double, double>> dots;
+  for (std::size_t first = 0; first < x.size(); first += length) {
+    double sum = 0;
+    double squares = 0;
+    for (std::size_t i = first; i < first + length; ++i) {
+      sum += x[i] * y[i];
+      squares += x[i] * y[i] * x[i] * y[i];
+    }
+    dots.emplace_back(sum, std::sqrt(squares));
+  }
+  return dots;
+}
+
+/// Both passes must drop the same weights: dy y = dvalue value for each example, since y = W value and dvalue = W^T dy.
+std::string see_attention_with_dropout(const AttentionCase& c) {
+  const ContextScope there = on_gpu();
+  const Attended attended(c);
+  const auto run = [&] {
+    launch(attended.forward());
+    launch(attended.gradient());
+    return attended.results();
+  };
+  const auto found = run();
+  require<DeviceError>(run() == found, "the same key gives other bits when both passes run again");
+  const auto of_results = dots_of_examples(attended.dy, attended.y);
+  const auto of_values = dots_of_examples(attended.value, attended.dvalue);
+  double most = 0;
+  for (std::size_t i = 0; i < of_results.size(); ++i)
+    most = std::max(most, std::abs(of_results[i].first - of_values[i].first) / of_results[i].second);
+  require<DeviceError>(most < 0.1, "the gradient drops other weights: products differ by {} of their size", most);
+  const std::int64_t examples = *attended.rule.examples_per_seed;
+  if (examples == 0) return "by lockstep's kernels; cuDNN has no algorithm";
+  return fmt::format("products differ by {:.4f} of their size at most; {} examples at once", most, examples);
+}
+
 /// A captured graph must give the bits of the passes themselves.
 std::string see_attention_in_a_graph() {
   const ContextScope there = on_gpu();
@@ -203,6 +245,7 @@ std::string see_attention_speed() {
   for (const AttentionCase& c :
        {AttentionCase{"ViT-B", 64, 197, 197, 12, 12, 64, 64}, AttentionCase{"GPT", 8, 1024, 1024, 12, 12, 64, 64, true},
         AttentionCase{"GPT with padding", 8, 1024, 1024, 12, 12, 64, 64, true, Mask::padding},
+        AttentionCase{"GPT with dropout", 8, 1024, 1024, 12, 12, 64, 64, true, Mask::none, false, false, 0.1F},
         AttentionCase{"groups", 8, 1024, 1024, 32, 8, 64, 64, true}}) {
     const Attended attended(c);
     seen += fmt::format("{}{}: forward {:.3f} ms, gradient {:.3f} ms, without cuDNN {:.3f} ms and {:.3f} ms",
@@ -220,6 +263,10 @@ std::vector<Check> attention_checks() {
   std::vector<Check> checks;
   for (const AttentionCase& c : attention_cases())
     checks.push_back({"attention_" + c.name, [c] { return see_attention(c); }});
+  for (AttentionCase c : attention_cases()) {
+    c.dropout_rate = 0.2F;
+    checks.push_back({"attention_with_dropout_" + c.name, [c] { return see_attention_with_dropout(c); }});
+  }
   checks.push_back({"attention_in_a_graph", see_attention_in_a_graph});
   checks.push_back({"attention_speed", see_attention_speed, true});
   return checks;
