@@ -12,6 +12,7 @@
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/models/training/progbar_logger.h>
 #include <lockstep/models/training/seconds_since.h>
+#include <lockstep/models/training/tensor_rows.h>
 #include <lockstep/models/training/totals.h>
 #include <lockstep/models/training/training_progress.h>
 #include <lockstep/runtime/core/logging.h>
@@ -87,7 +88,7 @@ void each_batch(const Strategy& strategy, const Dataset& batches, const Evaluate
 }
 
 Dataset batches_of(const Batch& data, const EvaluateOptions& options) {
-  return Dataset::from_tensors(data).batch(options.batch_size.value_or(default_batch_size));
+  return Dataset::from_tensors(dense_on_host(data)).batch(options.batch_size.value_or(default_batch_size));
 }
 
 /// The options for the data set of batches_of.

@@ -10,6 +10,7 @@
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/models/training/progbar_logger.h>
 #include <lockstep/models/training/seconds_since.h>
+#include <lockstep/models/training/tensor_rows.h>
 #include <lockstep/models/training/train_step.h>
 #include <lockstep/models/training/training_progress.h>
 #include <lockstep/runtime/core/logging.h>
@@ -262,7 +263,8 @@ History Model::fit(const Batch& data, const FitOptions& options) {
   FitOptions others = options;
   const std::int64_t batch_size = std::exchange(others.batch_size, {}).value_or(default_batch_size);
   const double split = std::exchange(others.validation_split, 0);
-  Dataset train = Dataset::from_tensors(data);
+  const Batch dense = dense_on_host(data);
+  Dataset train = Dataset::from_tensors(dense);
   if (split != 0) {
     require(!options.validation, "fit() takes validation or validation_split, got both");
     require(split > 0 && split < 1, "validation_split must be between 0 and 1, got {}", split);
@@ -271,7 +273,7 @@ History Model::fit(const Batch& data, const FitOptions& options) {
     require(kept < data.size(), "a validation_split of {} leaves none of {} example(s) to validate with", split,
             data.size());
     const auto rows = [&](std::int64_t begin, std::int64_t end) {
-      return Dataset::from_tensors(data.each([&](const Tensor& tensor) { return tensor.slice_view(0, begin, end); }));
+      return Dataset::from_tensors(dense.each([&](const Tensor& tensor) { return tensor.slice_view(0, begin, end); }));
     };
     train = rows(0, kept);
     others.validation = rows(kept, data.size()).batch(batch_size);

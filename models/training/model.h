@@ -91,9 +91,10 @@ class Model {
   History fit(const Dataset& batches, const FitOptions& options = {});
   ///@{
   /// Trains on tensors, `Example{{x}, {y}}`, possibly with sample weights: the same as fit on
-  /// Dataset::from_tensors(data).shuffle().batch(batch_size). Also throws the errors of from_tensors, and
-  /// InvalidArgument if validation_split leaves no examples to train on or to validate with, or is given together with
-  /// `validation`.
+  /// Dataset::from_tensors(data).shuffle().batch(batch_size), but strided tensors and tensors on GPUs are first copied
+  /// to dense ones in host memory, as in evaluate, predict and the functions for one batch. Also throws the other
+  /// errors of from_tensors, and InvalidArgument if validation_split leaves no examples to train on or to validate
+  /// with, or is given together with `validation`.
   History fit(const Batch& data, const FitOptions& options = {});
   History fit(const Tensor& x, const Tensor& y, const FitOptions& options = {}) { return fit({{x}, {y}}, options); }
   ///@}

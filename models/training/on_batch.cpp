@@ -1,3 +1,4 @@
+#include <lockstep/models/training/tensor_rows.h>
 #include <lockstep/models/training/train_step.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 
@@ -6,7 +7,7 @@ namespace {
 
 /// A data set of this batch.
 Dataset one_batch(const Batch& batch) {
-  const Dataset rows = Dataset::from_tensors(batch);
+  const Dataset rows = Dataset::from_tensors(dense_on_host(batch));
   require(batch.size() > 0, "the batch has no rows");
   return rows.batch(batch.size());
 }

@@ -3,9 +3,12 @@
 #include <support/expect_error.h>
 #include <support/small_problem.h>
 
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/shapes.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/losses/regression.h>
 #include <lockstep/runtime/memory/allocator.h>
+#include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/strategy/strategies/verify.h>
 
 namespace lockstep {
@@ -121,6 +124,29 @@ TEST_P(OnBatchOn, TakesSampleWeightsAsAColumn) {
   EXPECT_EQ(column.evaluate({{problem_.x}, {problem_.y}, {as_column}}, {.batch_size = 7}),
             flat.evaluate({{problem_.x}, {problem_.y}, {weights}}, {.batch_size = 7}));
   EXPECT_EQ(test::weights_of(column), test::weights_of(flat));
+}
+
+TEST_P(OnBatchOn, TakesStridedTensorsOfADeviceAsFitDoes) {
+  const auto columns = [&] {
+    const DeviceScope device(strategy_.devices().front());
+    return dense_copy(transpose(problem_.x));
+  };
+  const Tensor x = columns().transposed_view();
+  const Tensor y = stack(std::vector{problem_.y, problem_.y}, 1).slice_view(1, 0, 1);
+  const Tensor weights = test::random_tensor({50, 2}, 3, 0, 2).slice_view(1, 1, 2);
+  for (const Tensor& tensor : {x, y, weights}) ASSERT_FALSE(tensor.is_dense());
+  const Batch strided{{x}, {y}, {weights}};
+  const Batch dense{{problem_.x}, {problem_.y}, {dense_copy(weights)}};
+  Model model = small_model(strategy_);
+  Model expected = small_model(strategy_);
+  EXPECT_EQ(model.train_on_batch(strided), expected.train_on_batch(dense));
+  EXPECT_EQ(model.test_on_batch(strided), expected.test_on_batch(dense));
+  test::expect_same_bits(model.predict_on_batch(x), expected.predict_on_batch(dense.x()));
+  const FitOptions options{.batch_size = 16, .validation_split = 0.2};
+  EXPECT_EQ(model.fit(strided, options).values.at("val_loss"), expected.fit(dense, options).values.at("val_loss"));
+  EXPECT_EQ(model.evaluate(strided), expected.evaluate(dense));
+  test::expect_same_bits(model.predict(x), expected.predict(dense.x()));
+  EXPECT_EQ(test::weights_of(model), test::weights_of(expected));
 }
 
 INSTANTIATE_TEST_SUITE_P(Replicas, OnBatchOn, testing::ValuesIn(test::replica_counts));
