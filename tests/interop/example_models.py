@@ -3,7 +3,9 @@ inputs. None is an unknown size."""
 
 SHAPES = {
     "bidirectional_lstm": [(None,)],
+    "discriminator": [(28, 28, 1)],
     "encoder": [(28, 28, 1)],
+    "fine_tuned": [(28, 28, 1)],
     "forecaster": [(48, 5)],
     "generator": [(32,)],
     "vae_decoder": [(8,)],

@@ -1,4 +1,5 @@
-"""Compares the models that the programs of tools/examples/ have trained and saved with the same files opened by Keras.
+"""Compares the models that the programs of tools/examples/ have trained and saved with the same files opened by Keras, and
+with those files saved again by Keras and by lockstep.
 
 usage: examples_interop.py --driver FILES_DRIVER FOLDER
 FOLDER is the working directory of the programs.
@@ -27,7 +28,14 @@ def main():
             files = files_interop.Files(arguments.driver, name, folder)
             files.write_inputs([example_models.sized(shape) for shape in shapes])
             files.lockstep("open", path, files.folder)
-            files.check_predictions(keras.saving.load_model(path), "saved by the example, opened by Keras and lockstep")
+            model = keras.saving.load_model(path)
+            files.check_predictions(model, "saved by the example, opened by Keras and lockstep")
+            again = files.folder / "again.keras"
+            model.save(again)
+            files.lockstep("open", again, files.folder)
+            files.check_predictions(model, "saved again by Keras, opened by lockstep")
+            files.lockstep("again", again, "1")
+            files.check_predictions(keras.saving.load_model(again), "saved again by lockstep, opened by Keras")
         files_interop.check_config(path)
 
 

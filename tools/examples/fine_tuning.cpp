@@ -62,6 +62,7 @@ int main(int argc, char** argv) try {
   base.set_trainable(true);
   train(model, 1e-4, images, epochs);
   fmt::print("all layers: test accuracy {:.3f}\n", model.evaluate(test).at("accuracy"));
+  model.save("fine_tuned.keras");
 } catch (const std::exception& error) {
   fmt::print(stderr, "fine_tuning: {}\n", error.what());
   return 1;

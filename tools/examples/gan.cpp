@@ -95,6 +95,7 @@ int main(int argc, char** argv) try {
   const Tensor grid = transpose(reshape(make(64), {8, 8, side, side}), {0, 2, 1, 3});
   write_image("gan.png", cast(reshape(grid, {8 * side, 8 * side, 1}) * 255.0, DType::u8));
   generator.save("generator.keras");
+  discriminator.save("discriminator.keras");
 } catch (const std::exception& error) {
   fmt::print(stderr, "gan: {}\n", error.what());
   return 1;
