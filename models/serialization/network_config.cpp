@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -14,11 +15,15 @@
 
 #include <lockstep/models/graph/unknown_sizes.h>
 #include <lockstep/models/layers/attention.h>
+#include <lockstep/models/layers/dtype_policy.h>
 #include <lockstep/models/layers/layer_registry.h>
 #include <lockstep/models/layers/masking.h>
+#include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/models/layers/operation.h>
+#include <lockstep/models/layers/preprocessing.h>
 #include <lockstep/models/layers/recurrent_layer.h>
+#include <lockstep/models/serialization/operations.h>
 #include <lockstep/models/serialization/parsed_model.h>
 
 namespace lockstep {
@@ -303,6 +308,55 @@ Json all_layers(const NestedModel& model, const References& references) {
   return layers;
 }
 
+/// Whether a result in the model may have a mask.
+bool may_have_masks(const NestedModel& model) {
+  return std::ranges::any_of(model.calls, [](const PartCall& call) { return !call.given_masks.empty(); }) ||
+         std::ranges::any_of(model.layers, [](const ModelPart& part) {
+           return part.layer ? part.layer->impl().traits().makes_masks : may_have_masks(*part.model);
+         });
+}
+
+/// The layer that computes the same in f32 as an operation with these arguments; empty if there is none.
+std::optional<Layer> layer_for(std::string_view operation, const Json& args, const std::string& name) {
+  const auto is_result = [](const Json& value) { return value.is_object() && value.contains("tensor"); };
+  if (const auto affine = affine_form(operation, args, is_result))
+    return Rescaling({.scale = {affine->first}, .offset = {affine->second}, .name = name});
+  if (args != Json::array({{{"tensor", 0}}, {{"tensor", 1}}})) return {};
+  if (operation == "Add") return Add(name);
+  if (operation == "Subtract") return Subtract(name);
+  if (operation == "Multiply") return Multiply(name);
+  if (operation == "Maximum") return Maximum(name);
+  if (operation == "Minimum") return Minimum(name);
+  return {};
+}
+
+/// The model with layers in place of the operations that compute the same in f32. In contrast to operations, they pass
+/// masks on.
+NestedModel with_layers_for_operations(NestedModel model) {
+  const ResultDTypes dtypes(model);
+  std::set<int> others;  // parts that have results or arguments of other dtypes
+  for (std::size_t i = 0; i < model.calls.size(); ++i) {
+    std::vector<PartResult> tensors = model.calls[i].inputs;
+    tensors.push_back({.call = static_cast<int>(i)});
+    const auto is_f32 = [&](const PartResult& tensor) { return dtypes.of(tensor) == DType::f32; };
+    if (!std::ranges::all_of(tensors, is_f32)) others.insert(model.calls[i].part);
+  }
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    ModelPart& part = model.layers[i];
+    if (part.model) {
+      part.model = std::make_shared<const NestedModel>(with_layers_for_operations(*part.model));
+      continue;
+    }
+    const OperationForm form = operation_form(part.layer->impl());
+    if (form.args == nullptr || others.contains(static_cast<int>(i))) continue;
+    const auto layer = with_dtype_policy(DTypePolicy::float32, [&] {
+      return layer_for(part.layer->impl().class_name(), *form.args, part.layer->name());
+    });
+    if (layer) part.layer = layer;
+  }
+  return model;
+}
+
 /// Turns the model and its layers into the form of legacy files, where one class has another name. Throws Unsupported
 /// for operations.
 void make_legacy_model(Json& model) {
@@ -356,6 +410,11 @@ NestedModel with_file_names(const NestedModel& model, ConfigForm form) {
 }
 
 Json network_config(const NestedModel& model, ConfigForm form) {
+  if (form == ConfigForm::legacy_h5) {
+    Json legacy = network_config(may_have_masks(model) ? model : with_layers_for_operations(model));
+    make_legacy_model(legacy);
+    return legacy;
+  }
   const References references(model);
   const bool sequential = model.class_name == "Sequential";
   Json written = keras_object(sequential ? FileClass{"keras", "Sequential"}
@@ -367,7 +426,6 @@ Json network_config(const NestedModel& model, ConfigForm form) {
     written["config"]["input_layers"] = ends(inputs, references);
     written["config"]["output_layers"] = ends(model.outputs, references);
   }
-  if (form == ConfigForm::legacy_h5) make_legacy_model(written);
   return written;
 }
 

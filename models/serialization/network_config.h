@@ -14,7 +14,8 @@ NestedModel with_file_names(const NestedModel& model, ConfigForm form);
 
 /// Keras 3's configuration of a model: its layers and nested models with their options, and the inputs of each of their
 /// calls. Throws Unsupported, naming the layer, for a layer of a class that is neither Keras' nor registered and, in
-/// the legacy form, for an operation.
+/// the legacy form, for an operation. The legacy form of a model without masks, which operations drop, has layers in
+/// place of the operations that Rescaling, Add, Subtract, Multiply, Maximum and Minimum compute in f32.
 nlohmann::ordered_json network_config(const NestedModel& model, ConfigForm form = ConfigForm::keras_3);
 
 }  // namespace lockstep

@@ -12,6 +12,22 @@ namespace lockstep {
 
 using Json = nlohmann::ordered_json;
 
+std::optional<std::pair<double, double>> affine_form(std::string_view operation, const Json& args,
+                                                     bool (*is_result)(const Json& value)) {
+  if (operation == "Negative") return std::pair(-1.0, 0.0);
+  if (args.size() != 2 || is_result(args[0]) == is_result(args[1])) return {};
+  const bool number_first = is_result(args[1]);
+  const Json& value = args[number_first ? 0 : 1];
+  if (!value.is_number()) return {};
+  const auto number = value.get<double>();
+  if (operation == "Add") return std::pair(1.0, number);
+  if (operation == "Multiply") return std::pair(number, 0.0);
+  if (operation == "Subtract") return number_first ? std::pair(-1.0, number) : std::pair(1.0, -number);
+  const bool divides = operation == "TrueDivide" || operation == "Divide";
+  if (divides && !number_first && number != 0) return std::pair(1 / number, 0.0);
+  return {};
+}
+
 bool is_tensor(const Json& value) { return value.is_object() && value.value("class_name", "") == "__keras_tensor__"; }
 
 bool is_operation(const Json& layer) {

@@ -84,21 +84,6 @@ void add_tensors(const ParsedLayer& called, const Json& value, ParsedReferences&
   }
 }
 
-/// scale and offset of an operation of a tensor and a number; nothing for other operations.
-std::optional<std::pair<double, double>> affine_form(const std::string& operation, const Json& args) {
-  if (args.size() != 2 || is_tensor(args[0]) == is_tensor(args[1])) return {};
-  const bool number_first = is_tensor(args[1]);
-  const Json& value = args[number_first ? 0 : 1];
-  if (!value.is_number()) return {};
-  const auto number = value.get<double>();
-  if (operation == "Add") return std::pair(1.0, number);
-  if (operation == "Multiply") return std::pair(number, 0.0);
-  if (operation == "Subtract") return number_first ? std::pair(-1.0, number) : std::pair(1.0, -number);
-  const bool divides = operation == "TrueDivide" || operation == "Divide";
-  if (divides && !number_first && number != 0) return std::pair(1 / number, 0.0);
-  return {};
-}
-
 /// Whether the results of layers in an operation's arguments have floating-point numbers, as those of most layers.
 bool has_real_tensors(const Json& args) {
   if (is_tensor(args)) {
@@ -133,8 +118,7 @@ void find_layer(ParsedLayer& layer, const Json& args) {
   const std::set<std::string_view> layers{"Add", "Subtract", "Multiply", "Maximum", "Minimum", "Concatenate"};
   layer.is_layer = has_real_tensors(args);
   if (!layer.is_layer || (layers.contains(layer.class_name) && !has_values(args))) return;
-  std::optional<std::pair<double, double>> affine = affine_form(layer.class_name, args);
-  if (layer.class_name == "Negative") affine = {-1, 0};
+  const std::optional<std::pair<double, double>> affine = affine_form(layer.class_name, args, is_tensor);
   layer.is_layer = affine.has_value();
   if (!affine) return;
   layer.class_name = "Rescaling";

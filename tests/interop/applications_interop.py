@@ -101,6 +101,10 @@ def check_legacy(driver, name, model, path, tolerance):
     again = keras.saving.load_model(path, custom_objects=CUSTOM_OBJECTS).predict(images, verbose=0)
     check_predictions(np.asarray(again), theirs, tolerance, ".h5 saved again by lockstep, opened by Keras")
     check_predictions(zoo_predictions(driver, name, model, path), theirs, tolerance, "the zoo's, with the weights of the .h5")
+    zoo = path.with_name("zoo.h5")
+    subprocess.run([driver, "weights", f"{name}:{model.input_shape[1]}", path, zoo], check=True)
+    opened = keras.saving.load_model(zoo, custom_objects=CUSTOM_OBJECTS).predict(images, verbose=0)
+    check_predictions(np.asarray(opened), theirs, tolerance, "the zoo's .h5, opened by Keras")
 
 
 def check(driver, name):

@@ -1,15 +1,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <support/expect_error.h>
 #include <support/temporary_folder.h>
+#include <support/tensors.h>
 
 #include <lockstep/models/graph/keras_order.h>
+#include <lockstep/models/graph/symbol_operations.h>
 #include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/masking.h>
 #include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/serialization/optimizer_variables.h>
 #include <lockstep/models/serialization/symbolic_model.h>
 #include <lockstep/models/training/model.h>
+#include <lockstep/models/training/model_files.h>
 
 namespace lockstep {
 namespace {
@@ -69,6 +74,43 @@ TEST(LegacyFile, HasWeightsFirstThatTrainButInAModelThatDoesNot) {
       EXPECT_THAT(weights_of(network), ElementsAre(1, 2)) << outer << inner;
     }
   }
+}
+
+/// A model of operations that layers compute, too, in a model and around it.
+Model of_operations(const Symbol& x) {
+  const Symbol y = Input({3}, "y");
+  const Symbol inner = operation("Multiply", {Dense({.units = 2})(y)}, "{}", R"([0.3, {"tensor": 0}])");
+  const Model nested(y, operation("Add", {inner}, "{}", R"([{"tensor": 0}, 3.0])"), {.name = "nested"});
+  const Symbol z = operation("Subtract", {nested(x)}, "{}", R"([2.0, {"tensor": 0}])");
+  const Symbol seventh = operation("TrueDivide", {z}, "{}", R"([{"tensor": 0}, 7.0])");
+  return {x, operation("Negative", {operation("Maximum", {z, seventh})})};
+}
+
+// Keras cannot read operations from these files.
+TEST(LegacyFile, HasLayersForOperationsThatTheyCompute) {
+  const test::TemporaryFolder folder;
+  const Model model = of_operations(Input({3}));
+  model.save(folder / "model.h5");
+  const Model opened = load_model(folder / "model.h5");
+  std::vector<std::string> names;
+  for (const Layer& layer : opened.network().layers())
+    names.push_back(fmt::format("{} {}", layer.impl().class_name(), layer.name()));
+  EXPECT_THAT(names, ElementsAre("Dense dense", "Rescaling multiply", "Rescaling add", "Rescaling subtract",
+                                 "Rescaling true_divide", "Maximum maximum", "Rescaling negative"));
+  const Tensor x = test::random_tensor({4, 3}, 1);
+  test::expect_close(opened(x), model(x).to_vector<double>(), 4);
+  const Json written = legacy_h5_format.read_config(folder / "model.h5");
+  const Json& scaling = written["config"]["layers"][1]["config"]["layers"][2];
+  EXPECT_EQ(scaling["class_name"], "Rescaling");
+  EXPECT_EQ(scaling["config"]["scale"], 0.3);
+}
+
+// Rescaling layers would pass the mask on.
+TEST(LegacyFile, HoldsNoOperationsOfModelsWithMasks) {
+  const Symbol x = Input({3, 1});
+  const Model model = Model(x, operation("Add", {Masking()(x)}, "{}", R"([{"tensor": 0}, 3.0])"));
+  EXPECT_ERROR(Unsupported, "operation 'add' of class Add: .h5 files of whole models hold layers alone; save as .keras",
+               model.check_can_be_saved("model.h5"));
 }
 
 // The variables that the network trains are independent of this.
