@@ -82,8 +82,7 @@ void save_weights(const Network& network, const std::string& path) {
 void load_weights(const Network& network, const std::string& path, const LoadWeightsOptions& options) {
   check_outside_replica("load_weights");
   const WeightsFormat& format = weights_format_or_usual(path);
-  require(&format == &safetensors_format || (!options.ignore_extra && !options.stored_as),
-          "{}: ignore_extra and stored_as are for .safetensors files", path);
+  require(&format == &safetensors_format || !options.stored_as, "{}: stored_as is for .safetensors files", path);
   WeightValues values;
   on_all_workers(network.strategy(), [&] { values = format.read(network, path, options); });
   for (const auto& [variable, value] : values) variable.assign(value);

@@ -19,7 +19,8 @@ struct LoadWeightsOptions {
   /// Matches layers by their names instead of their order, and skips layers that the file or the model lacks. For
   /// Keras' legacy `.h5` files and `.safetensors` files.
   bool by_name = false;
-  /// Ignores, without a warning, weights that the model lacks. For `.safetensors` files.
+  /// Ignores, without a warning, weights that the model lacks. Has no effect on legacy `.h5` files. As in Keras, layers
+  /// in `.weights.h5` and `.keras` files are matched by their class and their number among the layers of this class.
   bool ignore_extra = false;
   /// Returns the name that the weight "layer/variable" has in the file, and the permutation of axes that turns the
   /// file's tensor into the weight. If the function is empty, the file has the model's names and axis orders. For

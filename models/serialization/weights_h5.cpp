@@ -292,7 +292,7 @@ WeightValues read_weights(const hdf5::Reader& file, const std::vector<WeightsGro
   for (const WeightsGroup& group : groups)
     for (const VariablesGroup& part : variables_of(group))
       if (fits([&] { check_variables(file, part, group.layer.name()); })) parts.push_back(part);
-  fits([&] { unknown.check_model(); });
+  if (!options.ignore_extra) fits([&] { unknown.check_model(); });
   WeightValues values;
   for (const VariablesGroup& part : parts)
     fits([&] {  // as in Keras, the variables before the first one that does not fit are set

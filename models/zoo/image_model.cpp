@@ -47,7 +47,7 @@ Symbol image_input(std::string_view model, const ImageModelOptions& options, std
 
 Model image_model(const Symbol& images, const Symbol& output, const ImageModelOptions& options, std::string_view name) {
   Model model(images, output, {.name = options.name.empty() ? std::string(name) : options.name, .seed = options.seed});
-  if (!options.weights.empty()) model.load_weights(options.weights);
+  if (!options.weights.empty()) model.load_weights(options.weights, {.ignore_extra = !options.include_top});
   return model;
 }
 

@@ -17,7 +17,8 @@ enum class FeaturePooling : std::uint8_t { none, avg, max };
 struct ImageModelOptions {
   bool include_top = true;  ///< whether the model ends in its classifier
   /// Path of a file that load_weights() reads, as Keras saves or publishes it for the same options; empty: random
-  /// initial weights. Nothing is downloaded.
+  /// initial weights. Nothing is downloaded. Without the top, the file may also have the top's weights, unless it is a
+  /// legacy `.h5` file.
   std::string weights{};
   /// (height, width, channels). Empty: 3 channels, and the size for which the model was designed or, without the top,
   /// any size. Without the top, height and width may be -1, for any size. nasnet.h and mobilenet_v3.h name exceptions.

@@ -154,6 +154,9 @@ TEST_F(LoadWeights, OfLayersThatOneSideLacksAreSkippedIfAsked) {
     EXPECT_ERROR(InputError, "has no weight", longer.load_weights(file));
     EXPECT_THAT(warnings_of(shorter, file, {.skip_mismatch = true}), HasSubstr("weights that the model lacks"));
     expect_loaded(shorter, 0, 4, saved, 0);
+    shorter.set_weights(dense_layers({{"a", 4}, {"b", 4}}, 2).get_weights());
+    EXPECT_EQ(warnings_of(shorter, file, {.ignore_extra = true}), "");
+    expect_loaded(shorter, 0, 4, saved, 0);
     EXPECT_THAT(warnings_of(longer, file, {.skip_mismatch = true}), HasSubstr("has no weight"));
     expect_loaded(longer, 0, 6, saved, 0);
     EXPECT_EQ(weights_of(longer).back(), last);

@@ -175,8 +175,8 @@ TEST_F(Safetensors, MayNameAndOrderWeightsOtherwise) {
                load_weights(network, file_, options));
   options.stored_as = [](const std::string& name) { return StoredWeight{"net." + name, {2, 0, 1}}; };
   EXPECT_ERROR(InputError, "F32 (2, 3), to be read in the order (2, 0, 1)", load_weights(network, file_, options));
-  EXPECT_ERROR(InvalidArgument, "ignore_extra and stored_as are for .safetensors files",
-               load_weights(network, folder_ / "a.weights.h5", {.ignore_extra = true}));
+  EXPECT_ERROR(InvalidArgument, "stored_as is for .safetensors files",
+               load_weights(network, folder_ / "a.weights.h5", {.stored_as = options.stored_as}));
 }
 
 TEST_F(Safetensors, MayStoreAWeightOfSeveralLayersOnce) {

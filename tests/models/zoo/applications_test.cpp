@@ -134,6 +134,27 @@ TEST(Applications, LoadWeightsOfAFile) {
   EXPECT_ERROR(InputError, path, zoo::mobilenet(options));
 }
 
+// As in Keras, but for legacy files, whose layers Keras counts.
+TEST(Applications, LoadWeightsOfAFileWithTheTopIntoAModelWithoutIt) {
+  const TemporaryFolder folder;
+  const ImageModelOptions with_top{.input_shape = {32, 32, 3}, .classes = 3, .seed = 1};
+  const Model saved = zoo::mobilenet_v3_small(with_top);
+  saved.save(folder / "whole.keras");
+  saved.save_weights(folder / "whole.weights.h5");
+  saved.save_weights(folder / "whole.safetensors");
+  ImageModelOptions options{.include_top = false, .input_shape = {32, 32, 3}};
+  for (const char* name : {"whole.keras", "whole.weights.h5", "whole.safetensors"}) {
+    SCOPED_TRACE(name);
+    options.weights = folder / name;
+    const Model loaded = zoo::mobilenet_v3_small(options);
+    for (std::size_t i = 0; i < loaded.variables().size(); ++i)
+      EXPECT_EQ(loaded.variables()[i].value().to_vector<float>(), saved.variables()[i].value().to_vector<float>());
+  }
+  saved.save(folder / "whole.h5");
+  options.weights = folder / "whole.h5";
+  EXPECT_ERROR(InputError, "layers with weights", zoo::mobilenet_v3_small(options));
+}
+
 TEST(Applications, RefuseOptionsWithoutEffect) {
   EXPECT_ERROR(InvalidArgument, "resnet50 pools its features only without its top",
                zoo::resnet50({.pooling = FeaturePooling::avg}));
