@@ -22,8 +22,7 @@ constexpr std::int64_t grain = 1 << 17;
 /// Numbers of the queries of a block.
 using PerQuery = std::array<float, block_queries>;
 
-/// 16 neighboring numbers at any address. Functions return references to them: where registers are smaller, g++ rejects
-/// functions that return whole vectors.
+/// `lanes` neighboring numbers at any address.
 struct [[gnu::packed, gnu::may_alias]] LanesInMemory {
   Lanes value;
 };
@@ -209,7 +208,7 @@ struct RunningSoftmax {
   }
 
  private:
-  /// Like `add` above, for the 16 queries from `first` on.
+  /// Like `add` above, for the queries of one vector from `first` on.
   void add(Tile& scores, std::int64_t keys, std::int64_t first, float* factors) {
     float* const tops = &maximum[static_cast<std::size_t>(first)];
     float* const sums = &sum[static_cast<std::size_t>(first)];

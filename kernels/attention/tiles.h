@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <lockstep/kernels/cpu/transpose.h>
+#include <lockstep/kernels/cpu/vector.h>
 #include <lockstep/kernels/executor/real.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
@@ -13,22 +14,20 @@
 
 namespace lockstep::attention {
 
-/// Sixteen floats, as a compiler vector type. Do not pass or return it by value: the calling convention depends on the
-/// instruction sets for which a source file is compiled.
-using Lanes [[gnu::vector_size(64)]] = float;
-inline constexpr std::int64_t lanes = 16;
+using cpu::Lanes;
+using cpu::lanes;
 
-/// n, rounded up to a multiple of 16.
+/// n, rounded up to a multiple of `lanes`.
 constexpr std::int64_t whole_lanes(std::int64_t n) { return (n + lanes - 1) / lanes * lanes; }
 
-/// A row-major f32 matrix whose sizes are multiples of 16.
+/// A row-major f32 matrix whose sizes are multiples of `lanes`.
 class Tile {
  public:
-  /// Makes an uninitialized matrix of these sizes, rounded up to multiples of 16.
+  /// Makes an uninitialized matrix of these sizes, rounded up to multiples of `lanes`.
   Tile(std::int64_t rows, std::int64_t columns)
       : rows_(whole_lanes(rows)),
         columns_(whole_lanes(columns)),
-        lines_(static_cast<std::size_t>(rows_ * columns_ / lanes)) {}
+        lines_(static_cast<std::size_t>((rows_ * columns_ + Line::size - 1) / Line::size)) {}
 
   ///@{
   /// The rounded sizes.
@@ -46,7 +45,8 @@ class Tile {
  private:
   struct alignas(64) Line {
     Line() {}  // NOLINT: leaves the elements uninitialized
-    float elements[lanes];
+    static constexpr std::int64_t size = 16;
+    float elements[size];
   };
 
   std::int64_t rows_, columns_;
@@ -101,7 +101,8 @@ void store(const Tile& tile, std::int64_t first, std::int64_t count, const Head<
   }
 }
 
-/// Transposes the first `rows` rows and `columns` columns of x into y. Both numbers must be multiples of 16.
+/// Transposes the first `rows` rows and `columns` columns of x into y. Both numbers must be multiples of
+/// `lanes`.
 inline void transpose(const Tile& x, std::int64_t rows, std::int64_t columns, Tile& y) {
   for (std::int64_t i = 0; i < rows; i += lanes)
     for (std::int64_t k = 0; k < columns; k += lanes) {
@@ -128,8 +129,8 @@ inline Factor transposed_factor(const Tile& x) { return {x.row(0), 1, x.columns(
 
 namespace detail {
 
-/// Computes `rows` rows and 16 * vectors columns of a product in registers: c = a b or, with `add`, c += a b. `depth`
-/// is the number of columns of a and of rows of b.
+/// Computes `rows` rows and lanes * vectors columns of a product in registers: c = a b or, with `add`, c += a b.
+/// `depth` is the number of columns of a and of rows of b.
 template <int rows, int vectors>
 void multiply_block(const Factor& a, const float* b, std::int64_t b_stride, std::int64_t depth, bool add, float* c,
                     std::int64_t c_stride) {
@@ -158,8 +159,9 @@ void multiply_block(const Factor& a, const float* b, std::int64_t b_stride, std:
     for (int v = 0; v < vectors; ++v) std::memcpy(c + i * c_stride + v * lanes, &sums[i][v], sizeof(Lanes));
 }
 
-/// Maximum number of rows that multiply_block computes at once.
-inline constexpr int block_rows = 8;
+/// Maximum number of rows that multiply_block computes at once: the sums of two vectors for each, and the operands, fit
+/// into the 32 registers of AVX-512, or else into 16.
+inline constexpr int block_rows = cpu::register_bytes == 64 ? 8 : 6;
 
 /// Calls multiply_block for `count` rows; `count` is at most `rows`.
 template <int vectors, int rows = block_rows>
@@ -174,8 +176,8 @@ void multiply_rows(int count, const Factor& a, const float* b, std::int64_t b_st
 }  // namespace detail
 
 /// Computes c = a b or, with `add`, c += a b. Reads the first `rows` rows and `depth` columns of a, and the first
-/// `depth` rows and `columns` columns of b; `columns` must be a multiple of 16. Writes rows [first, first + rows) and
-/// the first `columns` columns of c.
+/// `depth` rows and `columns` columns of b; `columns` must be a multiple of `lanes`. Writes rows [first, first + rows)
+/// and the first `columns` columns of c.
 inline void multiply(const Factor& a, const Tile& b, std::int64_t rows, std::int64_t depth, std::int64_t columns,
                      bool add, Tile& c, std::int64_t first = 0) {
   for (std::int64_t k = 0; k < columns; k += 2 * lanes)

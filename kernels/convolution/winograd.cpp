@@ -17,13 +17,14 @@ using dnnl::memory;
 constexpr Index grid_points = Index{points} * points;
 /// Tiles whose points are made, multiplied and taken back in one go, small enough to stay in the cache meanwhile.
 constexpr Index block_tiles = 64;
-constexpr Index tile_grain = 4;  ///< less is not worth waking a thread for
+constexpr Index tile_grain = 4;      ///< less is not worth waking a thread for
+constexpr Index channel_block = 16;  ///< the numbers of channels are multiples of it
 
 void load(const float* from, Lanes& to) { std::memcpy(&to, from, sizeof(Lanes)); }
 void store(const Lanes& from, float* to) { std::memcpy(to, &from, sizeof(Lanes)); }
 
-using LaneBits [[gnu::vector_size(64)]] = std::uint32_t;
-using HalfLanes [[gnu::vector_size(32)]] = std::uint16_t;
+using LaneBits [[gnu::vector_size(cpu::register_bytes)]] = std::uint32_t;
+using HalfLanes [[gnu::vector_size(cpu::register_bytes / 2)]] = std::uint16_t;
 
 void load(const bfloat16* from, Lanes& to) {
   HalfLanes upper;
@@ -50,11 +51,11 @@ struct PointMatrices {
   PointMatrices(Index row_count, Index column_count)
       : rows(row_count),
         columns(column_count),
-        stride(rows * columns + lanes),
+        stride(rows * columns + channel_block),
         values(Tensor::empty({grid_points * stride})) {}
   /// Uses the memory of an object with at least as many rows.
   PointMatrices(Index row_count, const PointMatrices& memory)
-      : rows(row_count), columns(memory.columns), stride(rows * columns + lanes), values(memory.values) {}
+      : rows(row_count), columns(memory.columns), stride(rows * columns + channel_block), values(memory.values) {}
 
   float* at(Index row, Index column) const { return values.data<float>() + row * columns + column; }
   memory::desc desc() const { return describe({grid_points, rows, columns}, {stride, columns, 1}); }
@@ -284,7 +285,8 @@ bool is_faster(const Tensor& x, const Shape& kernel, const Window2d& w) {
   const bool moves_by_one = w.stride_h == 1 && w.stride_w == 1 && w.dilation_h == 1 && w.dilation_w == 1;
   const Index in = kernel[2];
   const Index out = kernel[3];
-  if (w.height != taps || w.width != taps || !moves_by_one || in != x.dim(3) || in % lanes != 0 || out % lanes != 0)
+  if (w.height != taps || w.width != taps || !moves_by_one || in != x.dim(3) || in % channel_block != 0 ||
+      out % channel_block != 0)
     return false;
   const Index height = x.dim(1) + w.pad_top + w.pad_bottom - taps + 1;
   const Index width = x.dim(2) + w.pad_left + w.pad_right - taps + 1;

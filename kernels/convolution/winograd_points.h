@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include <lockstep/kernels/cpu/vector.h>
 
 // One axis of Winograd's minimal filtering F(4x4, 3x3), i.e. F(4, 3): computes four results of a window of three taps
 // from six elements. Elements and taps are each transformed into six numbers, one per interpolation point; the
@@ -10,10 +10,9 @@
 
 namespace lockstep::winograd {
 
-/// Sixteen channels. This is a compiler vector type, because compilers do not vectorize loops over whole tiles. Do not
-/// pass or return it by value: the calling convention depends on the instruction sets for which a source is compiled.
-using Lanes [[gnu::vector_size(64)]] = float;
-inline constexpr std::int64_t lanes = 16;
+// Vectors of channels, because compilers do not vectorize loops over whole tiles.
+using cpu::Lanes;
+using cpu::lanes;
 
 /// Points per axis.
 inline constexpr int points = 6;
