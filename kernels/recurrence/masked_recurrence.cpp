@@ -37,7 +37,8 @@ MaskedRecurrenceResult masked_recurrence(const Tensor& x, const Tensor& mask, co
   const Tensor all = only_sequences ? Tensor() : slice(counts, 1, time - 1, time);
   const auto last_of = [](const Tensor& counted) { return cast(maximum(counted - 1, 0), DType::i64); };
   const Tensor& shown = options.return_sequences ? counts : all;
-  const Tensor kept = options.return_sequences && options.zero_output_for_mask ? mask : greater(shown, 0);
+  const Tensor& shown_mask = options.return_sequences ? mask : slice(mask, 1, time - 1, time);
+  const Tensor kept = options.zero_output_for_mask ? shown_mask : greater(shown, 0);
   const Tensor y = where(expand_dims(kept, -1), take_steps(steps.h, last_of(shown)), 0);
   MaskedRecurrenceResult result{.y = options.return_sequences ? y : squeeze(y, {1})};
   if (!options.return_state) return result;

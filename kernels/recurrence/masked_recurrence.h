@@ -10,7 +10,8 @@ namespace lockstep {
 /// Options of masked_recurrence, by Keras' names.
 struct MaskedRecurrenceOptions {
   bool return_sequences = false;  ///< returns the results of all steps, not only of the last one
-  /// Masked steps give 0, not the last unmasked step's result. Ignored without return_sequences.
+  /// Masked steps give 0, not the last unmasked step's result. Without return_sequences, y is 0 for a sequence whose
+  /// last step is masked.
   bool zero_output_for_mask = false;
   bool return_state = false;  ///< also returns the states of the last unmasked step
   /// The states from which `recurrence` starts, (n, units). With return_state, they are also the final states of

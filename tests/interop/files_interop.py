@@ -196,7 +196,8 @@ def masks_by_keras():
     scored = layers.AdditiveAttention()([words, layers.Masking()(layers.ReLU()(values))])
     results = [layers.GRU(3)(x), layers.SimpleRNN(3)(attended), layers.GRU(3)(by_time), inner(words),
                layers.GlobalAveragePooling1D()(scored), layers.LSTM(3)(layers.Add()(both)),
-               layers.Flatten()(layers.TimeDistributed(reader)(letters))]
+               layers.Flatten()(layers.TimeDistributed(reader)(letters)),
+               layers.GRU(3, zero_output_for_mask=True)(words), layers.LSTM(3, zero_output_for_mask=True, go_backwards=True)(words)]
     return keras.Model([ids, values], layers.Dense(3)(layers.Concatenate()(results)))
 
 
