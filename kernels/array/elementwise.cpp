@@ -252,7 +252,7 @@ Tensor add_n(std::span<const Tensor> operands) try {
     parts.push_back(to_current_device(part));
   }
   if (parts.size() == 1) return parts[0];
-  if (is_byte(parts[0].dtype())) return std::accumulate(parts.begin() + 1, parts.end(), parts[0]);
+  if (parts[0].dtype() == DType::boolean) return std::accumulate(parts.begin() + 1, parts.end(), parts[0]);
   const Tensor y = Tensor::empty(parts[0].shape(), parts[0].dtype());
   apply(BinaryOp::add, parts[0], parts[1], y);
   for (std::size_t i = 2; i < parts.size(); ++i) apply(BinaryOp::add, y, parts[i], y);
