@@ -1,11 +1,10 @@
 #include "lockstep/kernels/image/affine_transform.h"
 
-#include <cmath>
-
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/image/image_kernels.h>
 #include <lockstep/kernels/op/checks.h>
+#include <lockstep/kernels/op/finite_f32.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/rows_kernels.h>
 
@@ -21,7 +20,8 @@ void check_affine_transform(const Tensor& images, const Tensor& transforms, cons
           images, transforms);
   require(options.interpolation == Interpolation::nearest || options.interpolation == Interpolation::bilinear,
           "affine_transform interpolates by nearest or bilinear");
-  require(std::isfinite(options.fill_value), "affine_transform takes a finite fill_value, got {}", options.fill_value);
+  require(is_finite_f32(options.fill_value), "affine_transform takes a finite fill_value of f32, got {}",
+          options.fill_value);
 }
 
 /// The gradient with respect to the images, in f32. Each neighbor's contributions are added in the order of the pixels.

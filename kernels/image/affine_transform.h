@@ -21,7 +21,7 @@ struct AffineTransformOptions {
 /// pixel at (a0 x + a1 y + a2, b0 x + b1 y + b2); c0 and c1 are not read. A pixel is NaN if a coordinate of this
 /// position is not finite or has a magnitude of 2^40 or more. Differentiable with respect to the images; the gradient
 /// adds a pixel's contributions in a fixed order. Throws InvalidArgument for other shapes and dtypes, interpolations
-/// other than nearest and bilinear, images without pixels and a fill_value that is not finite.
+/// other than nearest and bilinear, images without pixels and a fill_value that is not finite in f32.
 Tensor affine_transform(const Tensor& images, const Tensor& transforms, const AffineTransformOptions& options = {});
 
 }  // namespace lockstep

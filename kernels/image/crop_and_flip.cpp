@@ -1,9 +1,8 @@
 #include "lockstep/kernels/image/crop_and_flip.h"
 
-#include <cmath>
-
 #include <lockstep/kernels/image/image_kernels.h>
 #include <lockstep/kernels/op/checks.h>
+#include <lockstep/kernels/op/finite_f32.h>
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op/transfer.h>
 
@@ -17,7 +16,8 @@ Tensor crop_and_flip(const Tensor& images, const Tensor& crops, const CropOption
   require(crops.shape() == (Shape{images.dim(0), 6}), "crop_and_flip takes crops (n, 6) for {}, got {}", images, crops);
   require(options.size.height >= 1 && options.size.width >= 1,
           "crop_and_flip takes a size of at least 1 x 1, got {} x {}", options.size.height, options.size.width);
-  require(std::isfinite(options.fill_value), "crop_and_flip takes a finite fill_value, got {}", options.fill_value);
+  require(is_finite_f32(options.fill_value), "crop_and_flip takes a finite fill_value of f32, got {}",
+          options.fill_value);
   const Tensor x = make_dense(to_current_device(images));
   const Tensor y = Tensor::empty({x.dim(0), options.size.height, options.size.width, x.dim(3)}, x.dtype());
   launch(kernels::CropAndFlip{x, make_dense(to_current_device(crops)), options, y});

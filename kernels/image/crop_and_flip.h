@@ -21,7 +21,7 @@ struct CropOptions {
 /// mirrors it. Values between pixels are interpolated bilinearly; with FillMode::constant, a value that depends on a
 /// pixel outside the image is the fill value. Results are rounded to nearest for u8 and toward 0 for i32. Not
 /// differentiable. Throws InvalidArgument for other shapes and dtypes, for images without pixels, for a size below 1
-/// and for a fill_value that is not finite.
+/// and for a fill_value that is not finite in f32.
 Tensor crop_and_flip(const Tensor& images, const Tensor& crops, const CropOptions& options);
 
 }  // namespace lockstep

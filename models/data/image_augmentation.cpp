@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <lockstep/kernels/image/crop_and_flip.h>
+#include <lockstep/kernels/op/finite_f32.h>
 #include <lockstep/models/data/element_draws.h>
 #include <lockstep/runtime/core/batch_axis.h>
 
@@ -89,7 +90,7 @@ constexpr std::int64_t position_limit = std::int64_t{1} << 24;
 /// an image of that size, for its position in the data set.
 template <class Options, class SizeOf, class Draw>
 RandomTransform moving(const Options& options, const SizeOf& size_of, const Draw& draw) {
-  require(std::isfinite(options.cval), "an image's cval must be finite, got {}", options.cval);
+  require(is_finite_f32(options.cval), "an image's cval must be a finite f32, got {}", options.cval);
   const auto size = [](const Tensor& images, int first) { return ImageSize{images.dim(first), images.dim(first + 1)}; };
   const auto of_rows = [=](const Batch& rows, std::span<const ElementId> ids) {
     check_movable(rows, options.mask, 1);

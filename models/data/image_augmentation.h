@@ -30,7 +30,8 @@ struct ImageAugmentation {
 };
 
 /// Shifts an image by random distances, which may be fractions of pixels (bilinear interpolation), then flips it at
-/// random. Throws InvalidArgument for a range that is negative or 2^24 or more, and for a cval that is not finite.
+/// random. Throws InvalidArgument for a range that is negative or 2^24 or more, and for a cval that is not finite
+/// in f32.
 RandomTransform image_augmentation(const ImageAugmentation& options);
 
 /// random_crop's options.
@@ -45,8 +46,8 @@ struct RandomCropOptions {
 };
 
 /// Pads an image and crops it at a uniformly drawn position. Throws InvalidArgument for a size below 1, for a padding
-/// that is negative or 2^24 or more, and for a cval that is not finite; the returned function throws it for an image
-/// that is smaller than the crop even with its padding.
+/// that is negative or 2^24 or more, and for a cval that is not finite in f32; the returned function throws it for an
+/// image that is smaller than the crop even with its padding.
 RandomTransform random_crop(const RandomCropOptions& options);
 
 }  // namespace lockstep

@@ -15,6 +15,7 @@
 #include <lockstep/kernels/array/shapes.h>
 #include <lockstep/kernels/image/resize.h>
 #include <lockstep/kernels/indexing/take.h>
+#include <lockstep/kernels/op/finite_f32.h>
 #include <lockstep/kernels/random/random.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/layer_checks.h>
@@ -69,7 +70,7 @@ template <class Options>
 void check_sampling(std::string_view layer, const Options& options) {
   require(options.interpolation == Interpolation::nearest || options.interpolation == Interpolation::bilinear,
           "{} takes the interpolations nearest and bilinear", layer);
-  require(std::isfinite(options.fill_value), "{} needs a finite fill_value, got {}", layer, options.fill_value);
+  require(is_finite_f32(options.fill_value), "{} needs a finite fill_value of f32, got {}", layer, options.fill_value);
 }
 
 /// Base of the layers. Draws random numbers in training only.

@@ -139,6 +139,14 @@ Rows elementwise_rows() {
                               [] {
                                 crop_and_flip(zeros({1, 4, 4, 3}), zeros({1, 6}), {.size = 2, .fill_value = NAN});
                               }),
+      misuse<InvalidArgument>("crop_and_flip", "a fill value beyond f32", {"crop_and_flip", "of f32, got 1e+39"},
+                              [] {
+                                crop_and_flip(zeros({1, 4, 4, 3}), zeros({1, 6}), {.size = 2, .fill_value = 1e39});
+                              }),
+      misuse<InvalidArgument>("affine_transform", "a fill value beyond f32", {"affine_transform", "of f32, got -1e+39"},
+                              [] {
+                                affine_transform(zeros({1, 4, 4, 3}), zeros({1, 8}), {.fill_value = -1e39});
+                              }),
       misuse<InvalidArgument>("affine_transform", "one transform for two images", {"affine_transform", "f32 (1, 8)"},
                               [] {
                                 affine_transform(zeros({2, 4, 4, 3}), zeros({1, 8}));

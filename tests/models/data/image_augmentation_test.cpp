@@ -189,7 +189,8 @@ TEST(ImageAugmentation, RefusesRangesAndImagesThatItCannotUse) {
     EXPECT_THROW((void)image_augmentation({.width_shift_range = range}), InvalidArgument) << range;
     EXPECT_THROW((void)image_augmentation({.height_shift_range = range}), InvalidArgument) << range;
   }
-  EXPECT_THROW((void)image_augmentation({.cval = std::nan("")}), InvalidArgument);
+  for (const double cval : {std::nan(""), 1e39, -HUGE_VAL})
+    EXPECT_THROW((void)image_augmentation({.cval = cval}), InvalidArgument) << cval;
   const auto transform = image_augmentation({.horizontal_flip = true});
   EXPECT_THAT([&] { (void)transform(image({2, 4, 4, 3}), {}); }, ThrowsMessage<InvalidArgument>(HasSubstr("batch()")));
   EXPECT_THROW((void)transform({{Tensor::zeros({2, 2}, DType::i32)}}, {}), InvalidArgument);
@@ -291,7 +292,8 @@ TEST(RandomCrop, RefusesWhatDoesNotFit) {
   EXPECT_THROW((void)random_crop({.size = {0, 3}}), InvalidArgument);
   for (const std::int64_t padding : {std::int64_t{-1}, std::int64_t{1} << 24, std::int64_t{1} << 62})
     EXPECT_THROW((void)random_crop({.size = {3, 3}, .padding = padding}), InvalidArgument) << padding;
-  EXPECT_THROW((void)random_crop({.size = {3, 3}, .cval = HUGE_VAL}), InvalidArgument);
+  for (const double cval : {HUGE_VAL, -1e39})
+    EXPECT_THROW((void)random_crop({.size = {3, 3}, .cval = cval}), InvalidArgument) << cval;
   const auto crop = random_crop({.size = {5, 3}, .padding = 1});
   EXPECT_EQ(crop(image({3, 3}), {}).x().shape(), (Shape{5, 3}));
   EXPECT_THAT([&] { (void)crop(image({2, 3}), {}); }, ThrowsMessage<InvalidArgument>(HasSubstr("5 x 3")));
