@@ -35,13 +35,6 @@ constexpr std::string_view named_mask =
 
 Json option(const Json& layer, const char* key) { return layer.is_object() ? layer.value(key, Json()) : Json(); }
 
-ParsedReference reference_in(const Json& tensor) {
-  const Json& history = tensor.at("config").at("keras_history");
-  return {.layer = history.at(0).get<std::string>(),
-          .call = history.at(1).get<std::size_t>(),
-          .result = history.at(2).get<std::size_t>()};
-}
-
 /// The rank of a tensor in the file, including the batch axis, if the file states its shape.
 std::optional<int> rank_of(const Json& tensor) {
   const Json shape = option(option(tensor, "config"), "shape");
@@ -195,7 +188,9 @@ struct CarriedMasks::Reading {
   const Find& find;
   std::map<std::string, int> done{};
 
-  const Symbol* symbol(const Json& value) const { return is_tensor(value) ? find(reference_in(value)) : nullptr; }
+  const Symbol* symbol(const Json& value) const {
+    return is_tensor(value) ? find(reference_of(history_of(value))) : nullptr;
+  }
 };
 
 /// The mask that a value in the file stands for. For an operation that is not understood, a mask that no symbol
@@ -203,8 +198,7 @@ struct CarriedMasks::Reading {
 int CarriedMasks::named(const Json& value, Reading& reading, int depth) {
   constexpr int most = 1000;
   require<InputError>(depth < most, "a mask is computed by more than {} operations, one after another", most);
-  const std::string name =
-      is_tensor(value) ? value.at("config").at("keras_history").at(0).get<std::string>() : std::string();
+  const std::string name = is_tensor(value) ? history_of(value).at(0).get<std::string>() : std::string();
   if (!reading.operations.contains(name)) {
     const Symbol* const result = reading.symbol(value);
     if (result == nullptr) return unknown();
@@ -270,7 +264,7 @@ CarriedMasks::Given CarriedMasks::masks_of_call(const ParsedLayer& layer, const 
       differ = differ || differs;
       if (first + i == 0) given.of_first = mask;
       if (mask != 0 && (differs || !is_multi_head_attention(layer.class_name)))
-        given.masks[first + i] = reference_in(masks[i]);
+        given.masks[first + i] = reference_of(history_of(masks[i]));
     }
   }
   if (!differ) return {};

@@ -26,7 +26,7 @@ std::string name_of(const Json& layer) { return layer.at("config").at("name").ge
 /// Adds the names of the layers whose results are in `value`.
 void add_sources(const Json& value, Names& names) {
   if (is_tensor(value)) {
-    names.insert(value.at("config").at("keras_history").at(0).get<std::string>());
+    names.insert(history_of(value).at(0).get<std::string>());
   } else if (value.is_structured()) {
     for (const Json& part : value) add_sources(part, names);
   }

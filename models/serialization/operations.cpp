@@ -30,6 +30,8 @@ std::optional<std::pair<double, double>> affine_form(std::string_view operation,
 
 bool is_tensor(const Json& value) { return value.is_object() && value.value("class_name", "") == "__keras_tensor__"; }
 
+const Json& history_of(const Json& tensor) { return tensor.at("config").at("keras_history"); }
+
 bool is_operation(const Json& layer) {
   const std::string class_name = class_name_in(layer);
   const bool is_own = layer_classes().find(class_name) != nullptr && !layer_classes().is_keras(class_name);

@@ -13,6 +13,8 @@ namespace lockstep {
 
 /// Whether a value in the arguments of a call is the result of a layer.
 bool is_tensor(const nlohmann::ordered_json& value);
+/// Keras' reference to the result of a layer, e.g. ["dense", 0, 0]. Precondition: is_tensor(tensor).
+const nlohmann::ordered_json& history_of(const nlohmann::ordered_json& tensor);
 
 /// scale and offset of an operation that a Rescaling layer computes, which is a negation or an operation of a tensor
 /// and a number; empty for other operations. is_result(value) is whether an argument is a tensor and not a value.

@@ -32,11 +32,6 @@ bool is_reference(const Json& value) {
          value[2].is_number_integer() && value[1] >= 0 && value[2] >= 0;
 }
 
-ParsedReference reference_of(const Json& value) {
-  return {
-      .layer = value[0].get<std::string>(), .call = value[1].get<std::size_t>(), .result = value[2].get<std::size_t>()};
-}
-
 /// Whether an argument of a call has no effect: null, false, or a list or object of these.
 bool says_nothing(const Json& value) {
   if (value.is_null() || value == false) return true;
@@ -70,7 +65,7 @@ void take_flags_of_attention(Json& arguments, ParsedCall& call) {
 void add_tensors(const ParsedLayer& called, const Json& value, ParsedReferences& found) {
   const std::string& layer = called.name;
   if (is_tensor(value)) {
-    const Json& history = value.at("config").at("keras_history");
+    const Json& history = history_of(value);
     require<InputError>(is_reference(history), "layer '{}' is called on {}, which is no result of a layer", layer,
                         history.dump());
     found.push_back(reference_of(history));
@@ -96,7 +91,7 @@ bool has_real_tensors(const Json& args) {
 /// Replaces the tensors in an operation's arguments as operation_layer() describes, and adds them to the call's inputs.
 void take_tensors(const std::string& operation, Json& value, ParsedCall& call) {
   if (is_tensor(value)) {
-    const Json& history = value.at("config").at("keras_history");
+    const Json& history = history_of(value);
     require<InputError>(is_reference(history), "operation '{}' is called on {}, which is no result of a layer",
                         operation, history.dump());
     call.inputs.push_back(reference_of(history));
@@ -144,7 +139,7 @@ void read_operation(ParsedLayer& layer, const Json& node) {
 std::optional<ParsedReference> tensor_of(const Json& value) {
   if (is_reference(value)) return reference_of(value);
   if (!value.is_object() || value.value("class_name", Json()) != "__keras_tensor__") return {};
-  const Json& history = value.at("config").at("keras_history");
+  const Json& history = history_of(value);
   if (!is_reference(history)) return {};
   return reference_of(history);
 }
@@ -438,6 +433,12 @@ bool is_join(const ParsedLayer& layer, std::size_t parts) {
 }
 
 }  // namespace
+
+ParsedReference reference_of(const Json& reference) {
+  return {.layer = reference.at(0).get<std::string>(),
+          .call = reference.at(1).get<std::size_t>(),
+          .result = reference.at(2).get<std::size_t>()};
+}
 
 bool is_model(std::string_view class_name) {
   return class_name == "Functional" || class_name == "Model" || class_name == "Sequential";

@@ -21,6 +21,9 @@ struct ParsedReference {
   std::size_t result = 0;  ///< index of the call's result
 };
 
+/// Of Keras' reference ["dense", 0, 0]. Throws nlohmann::json's exceptions for other forms.
+ParsedReference reference_of(const nlohmann::ordered_json& reference);
+
 struct ParsedModel;
 
 /// A call of a layer.
