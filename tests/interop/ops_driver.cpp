@@ -274,6 +274,7 @@ void add_shapes(Rows& rows) {
   rows["slice"] = [](const Inputs& x) { return slice(x[0], 1, 1, 3); };
   rows["flatten"] = of_one<flatten>;
   rows["stop_gradient"] = of_one<stop_gradient>;
+  rows["dense_copy"] = of_one<dense_copy>;
 }
 
 void add_reductions(Rows& rows) {

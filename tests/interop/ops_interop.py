@@ -209,6 +209,7 @@ def shapes():
     yield "slice", (x,), lambda x: ops.slice(x, (0, 1, 0), (2, 2, 4))
     yield "flatten", (x,), lambda x: ops.reshape(x, (2, 12))
     yield "stop_gradient", (x,), lambda x: ops.stop_gradient(x)
+    yield "dense_copy", (x,), ops.copy
 
 
 def reductions():

@@ -13,26 +13,26 @@ Tensor few_numbers(const Shape& shape, unsigned seed) {
   return cast(cast(random_tensor(shape, seed, -1.9, 1.9), DType::i32), DType::f32);
 }
 
-/// The shapes of the operands of where, which broadcast to (3, 7).
+/// The shapes of the operands of where, and the shape to which they broadcast.
 struct WhereShapes {
   Shape condition, a, b;
+  Shape full{3, 7};
 };
 
 OpCase where_case(const WhereShapes& shapes) {
-  const Shape full{3, 7};
   const Tensor condition = less(few_numbers(shapes.condition, 3), 0.5);
   return {.name = fmt::format("where {}, {}, {}", shapes.condition, shapes.a, shapes.b),
           .inputs = {random_tensor(shapes.a, 1), random_tensor(shapes.b, 2)},
           .run = [=](In in) { return where(condition, in[0], in[1]); },
           .reference =
-              [=, chosen = condition.to_vector<bool>()](const Values& in) {
+              [=, full = shapes.full, chosen = condition.to_vector<bool>()](const Values& in) {
                 std::vector<double> y(static_cast<std::size_t>(full.elements()));
                 for (std::size_t i = 0; i < y.size(); ++i)
                   y[i] = chosen[source_index(shapes.condition, full, i)] ? in[0][source_index(shapes.a, full, i)]
                                                                          : in[1][source_index(shapes.b, full, i)];
                 return y;
               },
-          .check = {.length = full.elements()},
+          .check = {.length = shapes.full.elements()},
           .data = 2,
           .takes_no_rows = false,
           .takes_any_dtype = true,
@@ -152,11 +152,12 @@ OpCase isclose_case(DType dtype, const Shape& b) {
           .gives = DType::boolean};
 }
 
-OpCase allclose_case(DType dtype, double atol) {
-  return {.name = fmt::format("allclose of {} up to {}", name(dtype), atol),
-          .inputs = {cast(random_tensor({4, 33}, 1), dtype), cast(random_tensor({4, 33}, 2), dtype)},
+/// Of random numbers, all of which are close if `atol` is 2.
+OpCase allclose_case(DType dtype, const Shape& shape, double atol) {
+  return {.name = fmt::format("allclose of {} {} up to {}", name(dtype), shape, atol),
+          .inputs = {cast(random_tensor(shape, 1), dtype), cast(random_tensor(shape, 2), dtype)},
           .run = [=](In in) { return allclose(in[0], in[1], 0, atol); },
-          .reference = [=](const Values&) { return std::vector<double>{atol >= 2 ? 1.0 : 0.0}; },
+          .reference = [=](const Values& in) { return std::vector<double>{atol >= 2 || in[0].empty() ? 1.0 : 0.0}; },
           .data = 2,
           .takes_no_rows = false,
           .gives = DType::boolean};
@@ -194,16 +195,17 @@ OpCase indices_case(DType dtype, int axis) {
 
 std::vector<OpCase> comparison_cases() {
   std::vector<OpCase> cases{where_case({{3, 7}, {3, 7}, {3, 7}}), where_case({{3, 1}, {1, 7}, {}}),
-                            where_case({{7}, {3, 1}, {3, 7}}), where_case({{3, 7}, {7}, {1}})};
+                            where_case({{7}, {3, 1}, {3, 7}}), where_case({{3, 7}, {7}, {1}}),
+                            where_case({{4, 1}, {4, 0}, {}, {4, 0}})};
   for (const bool number_first : {false, true}) cases.push_back(number_case(number_first));
   for (const DType dtype : all_dtypes)
     for (const int axis : {0, 1}) cases.push_back(indices_case(dtype, axis));
   for (OpCase& c : cases_of_bools()) cases.push_back(std::move(c));
   for (const DType dtype : all_dtypes)
     for (const Shape& b : {Shape{4, 33}, Shape{4, 1}}) cases.push_back(isclose_case(dtype, b));
-  for (const DType dtype : {DType::f32, DType::bf16}) {
-    for (const double atol : {1.0, 2.0}) cases.push_back(allclose_case(dtype, atol));
-  }
+  for (const DType dtype : all_dtypes) cases.push_back(allclose_case(dtype, {4, 33}, 2));
+  for (const DType dtype : {DType::f32, DType::bf16}) cases.push_back(allclose_case(dtype, {4, 33}, 1));
+  cases.push_back(allclose_case(DType::f32, {0, 33}, 1));
   for (const DType dtype : all_dtypes) cases.push_back(count_nonzero_case(dtype));
   return cases;
 }

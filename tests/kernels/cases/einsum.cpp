@@ -134,6 +134,9 @@ std::vector<OpCase> einsum_cases() {
       sum_case("tensordot over two axes", {{"abc", "bcd"}, "ad", abcd}, [](In in) { return tensordot(in[0], in[1]); }));
   cases.push_back(sum_case("tensordot over no axis", {{"ab", "cd"}, "abcd", abcd},
                            [](In in) { return tensordot(in[0], in[1], 0); }));
+  cases.push_back(sum_case("tensordot over an axis without elements",
+                           {{"ab", "bc"}, "ac", {{'a', 2}, {'b', 0}, {'c', 3}}},
+                           [](In in) { return tensordot(in[0], in[1], 1); }));
   cases.push_back(sum_case("dot of vectors", {{"a", "a"}, "", {{'a', 7}}}, [](In in) { return dot(in[0], in[1]); }));
   cases.push_back(
       sum_case("dot of a tensor and a vector", {{"abc", "c"}, "ab", abc}, [](In in) { return dot(in[0], in[1]); }));
@@ -141,6 +144,8 @@ std::vector<OpCase> einsum_cases() {
       sum_case("dot of two tensors", {{"ab", "cbd"}, "acd", abcd}, [](In in) { return dot(in[0], in[1]); }));
   cases.push_back(
       sum_case("outer of two tensors", {{"ab", "c"}, "abc", abc}, [](In in) { return outer(in[0], in[1]); }));
+  cases.push_back(sum_case("outer without rows", {{"a", "b"}, "ab", {{'a', 0}, {'b', 3}}},
+                           [](In in) { return outer(in[0], in[1]); }));
   for (OpCase& c : cases)
     if (c.name.starts_with("outer")) c.takes_no_rows = false;
   return cases;

@@ -43,8 +43,8 @@ std::vector<OpCase> unary_cases() {
           "clip", [](const Tensor& x) { return clip(x, -0.7, 0.9); }, [](double x) { return std::clamp(x, -0.7, 0.9); },
           -2, 2),
       unary_case(
-          "clip to 1", [](const Tensor& x) { return clip(x, -1, 1); },
-          [](double x) { return std::clamp(x, -1.0, 1.0); }, -2, 2, Integers::kept),
+          "clip to 0 and 1", [](const Tensor& x) { return clip(x, 0, 1); },
+          [](double x) { return std::clamp(x, 0.0, 1.0); }, -2, 2, Integers::bool_gives_i32),
       unary_case(
           "power of 3", [](const Tensor& x) { return power(x, 3); }, [](double x) { return x * x * x; }, -2, 2,
           Integers::bool_gives_i32),
@@ -255,7 +255,7 @@ std::vector<OpCase> elementwise_cases() {
                    .run = [](In in) { return cast(cast(in[0], DType::bf16), in[0].dtype()); },
                    .reference = each([](double x) { return x; }),
                    .check = {.magnitude = epsilon_of(DType::bf16) / epsilon_of(DType::f32)},
-                   .takes_integers = true});
+                   .takes_any_dtype = true});
   return cases;
 }
 

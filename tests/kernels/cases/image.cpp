@@ -155,15 +155,16 @@ std::vector<double> plain_transform(const std::vector<double>& x, const Shape& s
   return y;
 }
 
-OpCase affine_case(const char* name, const AffineTransformOptions& options) {
-  const Shape shape{3, 5, 6, 2};
+/// The first `images` of three.
+OpCase affine_case(const char* name, const AffineTransformOptions& options, std::int64_t images = 3) {
+  const Shape shape{images, 5, 6, 2};
   const std::vector<float> numbers{1,     0,     -1.25F, 0,    1,    2.375F, 0, 0,   // a shift
                                    0.8F,  -0.6F, 2.21F,  0.6F, 0.8F, -1.3F,  0, 0,   // a rotation
                                    -2.3F, 0.1F,  9.17F,  0.2F, 1.7F, -3.41F, 0, 0};  // much of the outside
   return {.name = fmt::format("affine_transform {}{}",
                               options.interpolation == Interpolation::nearest ? "nearest, " : "", name),
           .inputs = {random_tensor(shape, 1)},
-          .run = [options, transforms = Tensor::from(numbers, {3, 8})](
+          .run = [options, transforms = Tensor::from(numbers, {3, 8}).slice_view(0, 0, images)](
                      In in) { return affine_transform(in[0], transforms, options); },
           .reference = [=](const Values& in) { return plain_transform(in[0], shape, numbers, options); },
           .check = {.length = 60},
@@ -194,29 +195,30 @@ double plain_crop_pixel(const std::vector<double>& x, const Shape& shape, const 
   return sum;
 }
 
-OpCase crop_case(const char* name, DType dtype, FillMode fill_mode) {
-  const Shape shape{3, 5, 6, 2};
+/// The first `images` of three.
+OpCase crop_case(const char* name, DType dtype, FillMode fill_mode, std::int64_t images = 3) {
+  const Shape shape{images, 5, 6, 2};
   const CropOptions options{.size = {4, 7}, .fill_mode = fill_mode, .fill_value = 7};
   const std::vector<float> numbers{1, 0.25F, -2, 0, 0, 0, -3, 0, 2, 0.5F, 1, 0, 2, 0.5F, -1, 0.75F, 0, 1};
-  return {
-      .name = fmt::format("crop_and_flip of {}, {}", lockstep::name(dtype), name),
-      .inputs = {cast(random_tensor(shape, 1, 0, 255), dtype)},
-      .run = [options, crops = Tensor::from(numbers, {3, 6})](In in) { return crop_and_flip(in[0], crops, options); },
-      .reference =
-          [=](const Values& in) {
-            std::vector<double> y;
-            for_each_place({3, 4, 7, 2}, [&](const Shape& at) {
-              const double pixel = plain_crop_pixel(in[0], shape, at, numbers.data() + at[0] * 6, options);
-              y.push_back(dtype == DType::u8    ? std::floor(pixel + 0.5)
-                          : dtype == DType::i32 ? std::trunc(pixel)
-                                                : pixel);
-            });
-            return y;
-          },
-      .check = {.length = 4},
-      .takes_no_rows = false,  // the crops are of three images
-      .gives = dtype,
-      .refuses = {DType::bf16, DType::i64, DType::boolean}};
+  return {.name = fmt::format("crop_and_flip of {}, {}", lockstep::name(dtype), name),
+          .inputs = {cast(random_tensor(shape, 1, 0, 255), dtype)},
+          .run = [options, crops = Tensor::from(numbers, {3, 6}).slice_view(0, 0, images)](
+                     In in) { return crop_and_flip(in[0], crops, options); },
+          .reference =
+              [=](const Values& in) {
+                std::vector<double> y;
+                for_each_place({images, 4, 7, 2}, [&](const Shape& at) {
+                  const double pixel = plain_crop_pixel(in[0], shape, at, numbers.data() + at[0] * 6, options);
+                  y.push_back(dtype == DType::u8    ? std::floor(pixel + 0.5)
+                              : dtype == DType::i32 ? std::trunc(pixel)
+                                                    : pixel);
+                });
+                return y;
+              },
+          .check = {.length = 4},
+          .takes_no_rows = false,  // the crops are of `images`
+          .gives = dtype,
+          .refuses = {DType::bf16, DType::i64, DType::boolean}};
 }
 
 constexpr std::int64_t block = 2;
@@ -289,12 +291,14 @@ std::vector<OpCase> image_cases() {
     add("with reflections", FillMode::reflect);
     add("with repetitions", FillMode::wrap);
   }
+  cases.push_back(affine_case("of no images", {}, 0));
   for (OpCase& c : block_cases()) cases.push_back(std::move(c));
   for (const DType dtype : {DType::f32, DType::i32, DType::u8}) {
     cases.push_back(crop_case("with a constant", dtype, FillMode::constant));
     cases.push_back(crop_case("with the nearest pixel", dtype, FillMode::nearest));
     cases.push_back(crop_case("with reflections", dtype, FillMode::reflect));
     cases.push_back(crop_case("with repetitions", dtype, FillMode::wrap));
+    cases.push_back(crop_case("of no images", dtype, FillMode::wrap, 0));
   }
   return cases;
 }

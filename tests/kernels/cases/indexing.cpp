@@ -124,18 +124,24 @@ std::size_t row_of(std::size_t i) {
   return static_cast<std::size_t>(from_front(pairs()[2 * i], 3) * 4 + from_front(pairs()[2 * i + 1], 4));
 }
 
-OpCase scatter_case(std::size_t width) {
+/// The first `count` pairs as a tensor of indices.
+Tensor first_pairs(std::size_t count) {
+  const auto end = pairs().begin() + static_cast<std::ptrdiff_t>(2 * count);
+  return Tensor::from(std::vector<std::int64_t>(pairs().begin(), end), {static_cast<std::int64_t>(count), 2});
+}
+
+OpCase scatter_case(std::size_t count, std::size_t width) {
   const auto columns = static_cast<std::int64_t>(width);
-  return {.name = fmt::format("scatter of rows of {}", width),
-          .inputs = {random_tensor({5, columns}, 1)},
+  return {.name = fmt::format("scatter of {} rows of {}", count, width),
+          .inputs = {random_tensor({static_cast<std::int64_t>(count), columns}, 1)},
           .run =
-              [=, at = Tensor::from(pairs(), {5, 2})](In in) {
+              [=, at = first_pairs(count)](In in) {
                 return scatter(at, in[0], {3, 4, columns});
               },
           .reference =
               [=](const Values& in) {
                 std::vector<double> y(12 * width, 0);
-                for (std::size_t i = 0; i < 5; ++i)
+                for (std::size_t i = 0; i < count; ++i)
                   for (std::size_t c = 0; c < width; ++c) y[row_of(i) * width + c] += in[0][i * width + c];
                 return y;
               },
@@ -145,15 +151,15 @@ OpCase scatter_case(std::size_t width) {
           .nan_spreads = false};
 }
 
-OpCase scatter_update_case(std::size_t width) {
+OpCase scatter_update_case(std::size_t count, std::size_t width) {
   const auto columns = static_cast<std::int64_t>(width);
-  return {.name = fmt::format("scatter_update of rows of {}", width),
-          .inputs = {random_tensor({3, 4, columns}, 1), random_tensor({5, columns}, 2)},
-          .run = [at = Tensor::from(pairs(), {5, 2})](In in) { return scatter_update(in[0], at, in[1]); },
+  return {.name = fmt::format("scatter_update of {} rows of {}", count, width),
+          .inputs = {random_tensor({3, 4, columns}, 1), random_tensor({static_cast<std::int64_t>(count), columns}, 2)},
+          .run = [at = first_pairs(count)](In in) { return scatter_update(in[0], at, in[1]); },
           .reference =
               [=](const Values& in) {
                 std::vector<double> y = in[0];
-                for (std::size_t i = 0; i < 5; ++i)
+                for (std::size_t i = 0; i < count; ++i)
                   for (std::size_t c = 0; c < width; ++c) y[row_of(i) * width + c] = in[1][i * width + c];
                 return y;
               },
@@ -163,15 +169,16 @@ OpCase scatter_update_case(std::size_t width) {
           .nan_spreads = false};
 }
 
-OpCase segment_sum_case() {
-  const std::vector<std::int64_t> ids{2, 0, 2, 3, 0, 2};
-  return {.name = "segment_sum",
-          .inputs = {random_tensor({6, 3}, 1)},
-          .run = [segments = Tensor::from(ids, {6})](In in) { return segment_sum(in[0], segments, 5); },
+OpCase segment_sum_case(const std::vector<std::int64_t>& ids) {
+  const auto rows = static_cast<std::int64_t>(ids.size());
+  return {.name = fmt::format("segment_sum of {} rows", rows),
+          .inputs = {random_tensor({rows, 3}, 1)},
+          .run = [segments = Tensor::from(ids, {rows})](In in) { return segment_sum(in[0], segments, 5); },
           .reference =
               [=](const Values& in) {
                 std::vector<double> y(15, 0);
-                for (std::size_t i = 0; i < 18; ++i) y[static_cast<std::size_t>(ids[i / 3]) * 3 + i % 3] += in[0][i];
+                for (std::size_t i = 0; i < in[0].size(); ++i)
+                  y[static_cast<std::size_t>(ids[i / 3]) * 3 + i % 3] += in[0][i];
                 return y;
               },
           .check = {.length = 3},
@@ -228,15 +235,19 @@ std::vector<OpCase> cases_with_gradient() {
           large(take_case({40, 50, 60}, 1), 6),
           take_along_axis_case(0, {2, 3}, {2, 3}),
           take_along_axis_case(0, {5, 1}, {5, 3}),
+          take_along_axis_case(0, {0, 3}, {0, 3}),
           take_along_axis_case(1, {4, 5}, {4, 5}),
           take_along_axis_case(1, {1, 2}, {4, 2}),
           take_from_broadcast_case(),
-          scatter_case(1),
-          scatter_case(6),
-          large(scatter_case(5000), 6),
-          scatter_update_case(1),
-          scatter_update_case(6),
-          segment_sum_case()};
+          scatter_case(5, 1),
+          scatter_case(5, 6),
+          scatter_case(0, 3),
+          large(scatter_case(5, 5000), 6),
+          scatter_update_case(5, 1),
+          scatter_update_case(5, 6),
+          scatter_update_case(0, 3),
+          segment_sum_case({2, 0, 2, 3, 0, 2}),
+          segment_sum_case({})};
 }
 
 }  // namespace

@@ -24,14 +24,16 @@ double converted(double number, DType dtype) {
   return dtype == DType::u8 ? number - 256 * std::floor(number / 256) : number;
 }
 
-/// The first row of each op that takes integers, with these as inputs, and of each that takes all dtypes, also with u8
-/// and bool.
+/// The first row of each op, or pair of ops, that takes integers, with these as inputs, and of each that takes all
+/// dtypes, also with u8 and bool.
 std::vector<OpCase> integer_cases(const std::vector<OpCase>& cases) {
   std::set<std::string> functions;
   std::vector<OpCase> result;
   for (const OpCase& c : cases) {
     const bool takes_all = c.takes_any_dtype || c.integers_give_f32;
-    if (!c.has_gradient() || !(c.takes_integers || takes_all) || !functions.insert(c.function()).second) continue;
+    if (!c.has_gradient() || !(c.takes_integers || takes_all) ||
+        !functions.insert(c.calls_first + " " + c.function()).second)
+      continue;
     for (const DType dtype : {DType::i32, DType::i64, DType::u8, DType::boolean})
       if ((takes_all || is_integer(dtype)) && !contains(c.refuses, dtype)) result.push_back(of_dtype(c, dtype));
   }

@@ -91,29 +91,30 @@ OpCase reduction_case(const ReductionOp& op, const Shape& shape, const std::vect
       .give_i32 = op.give_i32};
 }
 
-/// Of (3, 4, 5), with weights of each element or along axis 1.
-OpCase average_case(bool of_elements) {
-  const Shape shape{3, 4, 5};
+/// Of (rows, 4, 5), with weights of each element or along axis 1.
+OpCase average_case(bool of_elements, std::int64_t rows = 3) {
+  const Shape shape{rows, 4, 5};
   const std::optional<int> axis = of_elements ? std::optional<int>() : -2;
-  return {.name = fmt::format("average with weights {}", of_elements ? "of each element" : "along an axis"),
-          .inputs = {random_tensor(shape, 1), random_tensor(of_elements ? shape : Shape{4}, 2, 0.5, 1.5)},
-          .run = [=](In in) { return average(in[0], axis, in[1]); },
-          .reference =
-              [=](const Values& in) {
-                std::vector<double> sums(of_elements ? 1 : 15), weights(sums.size());
-                for (std::size_t i = 0; i < 60; ++i) {
-                  const std::size_t at = of_elements ? 0 : i / 20 * 5 + i % 5;
-                  const double weight = in[1][of_elements ? i : i / 5 % 4];
-                  sums[at] += in[0][i] * weight;
-                  weights[at] += weight;
-                }
-                for (std::size_t at = 0; at < sums.size(); ++at) sums[at] /= weights[at];
-                return sums;
-              },
-          .check = {.length = 60},
-          .data = 2,
-          .takes_no_rows = false,
-          .integers_give_f32 = true};
+  return {
+      .name = fmt::format("average of {} with weights {}", shape, of_elements ? "of each element" : "along an axis"),
+      .inputs = {random_tensor(shape, 1), random_tensor(of_elements ? shape : Shape{4}, 2, 0.5, 1.5)},
+      .run = [=](In in) { return average(in[0], axis, in[1]); },
+      .reference =
+          [=](const Values& in) {
+            std::vector<double> sums(of_elements ? 1 : in[0].size() / 4), weights(sums.size());
+            for (std::size_t i = 0; i < in[0].size(); ++i) {
+              const std::size_t at = of_elements ? 0 : i / 20 * 5 + i % 5;
+              const double weight = in[1][of_elements ? i : i / 5 % 4];
+              sums[at] += in[0][i] * weight;
+              weights[at] += weight;
+            }
+            for (std::size_t at = 0; at < sums.size(); ++at) sums[at] /= weights[at];
+            return sums;
+          },
+      .check = {.length = 60},
+      .data = 2,
+      .takes_no_rows = false,
+      .integers_give_f32 = true};
 }
 
 /// Rows of four with no, one and two zeros: the product's gradient at a 0 is the product of the others.
@@ -215,7 +216,7 @@ std::vector<OpCase> cases_without_gradient() {
 }  // namespace
 
 std::vector<OpCase> reduction_cases() {
-  std::vector<OpCase> cases{product_with_zeros(), average_case(true), average_case(false)};
+  std::vector<OpCase> cases{product_with_zeros(), average_case(true), average_case(false), average_case(false, 0)};
   for (const ReductionOp& op : reductions) {
     cases.push_back(reduction_case(op, {37}, {0}, false));
     for (const std::vector<int>& axes : {std::vector{1}, {0, -1}, {0, 1, 2, 3}, {-2, 1}})

@@ -66,12 +66,20 @@ std::vector<OpCase> view_cases() {
                                 },
                                 {2, 3, 4}, [](const Shape& at) { return at[1]; }),
                             move_case(
+                                "broadcast_to no elements", {1, 3, 1},
+                                [](In in) {
+                                  return broadcast_to(in[0], {0, 3, 4});
+                                },
+                                {0, 3, 4}, [](const Shape& at) { return at[1]; }),
+                            move_case(
                                 "unstack the second", {4, 3}, [](In in) { return unstack(in[0], 1)[1]; }, {4},
                                 [](const Shape& at) { return at[0] * 3 + 1; })};
   for (OpCase& c : cases) c.is_view = true;
-  OpCase& broadcast = *std::ranges::find(cases, "broadcast_to", &OpCase::name);
-  broadcast.check = {.length = 8};
-  broadcast.takes_no_rows = false;  // the shape of the result has a size for the first axis
+  for (OpCase& c : cases)
+    if (c.function() == "broadcast_to") {
+      c.check = {.length = 8};
+      c.takes_no_rows = false;  // the shape of the result has a size for the first axis
+    }
   return cases;
 }
 
@@ -285,6 +293,10 @@ std::vector<OpCase> diagonal_cases() {
   }
   cases.push_back(diagonal_case(4));
   cases.push_back(move_case(
+      "diagonal of no matrices", {3, 0, 4}, [](In in) { return diagonal(in[0], 1, 0, 2); }, {0, 3},
+      [](const Shape& at) { return at[1]; }));
+  cases.back().takes_no_rows = false;  // the first axis of the result is the second of the input
+  cases.push_back(move_case(
       "diag of a matrix", {3, 4}, [](In in) { return diag(in[0]); }, {3}, [](const Shape& at) { return at[0] * 5; }));
   return cases;
 }
@@ -316,10 +328,10 @@ OpCase meshgrid_case(GridIndexing indexing) {
           .takes_any_dtype = true};
 }
 
-OpCase slice_update_case() {
+OpCase slice_update_case(std::int64_t rows) {
   const Shape x{3, 4, 5};
-  const Shape updates{2, 4, 2};
-  return {.name = "slice_update",
+  const Shape updates{rows, 4, 2};
+  return {.name = fmt::format("slice_update of {} rows", rows),
           .inputs = {random_tensor(x, 1), random_tensor(updates, 2)},
           .run =
               [](In in) {
@@ -363,7 +375,7 @@ std::vector<OpCase> shape_cases() {
   for (OpCase& c : triangle_cases()) cases.push_back(std::move(c));
   for (OpCase& c : diagonal_cases()) cases.push_back(std::move(c));
   for (const GridIndexing indexing : {GridIndexing::xy, GridIndexing::ij}) cases.push_back(meshgrid_case(indexing));
-  cases.push_back(slice_update_case());
+  for (const std::int64_t rows : {2, 0}) cases.push_back(slice_update_case(rows));
   for (const DType dtype : all_dtypes) cases.push_back(stop_gradient_case(dtype));
   return cases;
 }

@@ -115,6 +115,15 @@ std::vector<OpCase> quantile_cases() {
   for (const double q : {0.0, 0.37, 1.0})
     cases.push_back(quantile_case("quantile", q, [=](In in) { return quantile(in[0], q, {2, 0}, q == 1); }));
   cases.push_back(quantile_case("median", 0.5, [](In in) { return median(in[0], {0, -1}); }));
+  cases.push_back({.name = "quantile of no columns",
+                   .inputs = {random_tensor({3, 0, 5}, 5)},
+                   .run =
+                       [](In in) {
+                         return quantile(in[0], 0.5, {0, 2});
+                       },
+                   .reference = [](const Values&) { return std::vector<double>(); },
+                   .takes_no_rows = false,
+                   .integers_give_f32 = true});
   cases.push_back({.name = "median of an even number",
                    .inputs = {distinct_numbers({3, 2}, 5)},
                    .run = [](In in) { return median(in[0], {1}); },
