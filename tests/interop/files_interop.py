@@ -8,6 +8,7 @@ usage: files_interop.py --driver FILES_DRIVER [CASE ...]
 import argparse
 import json
 import pathlib
+import re
 import subprocess
 import tempfile
 import zipfile
@@ -31,6 +32,8 @@ TOLERANCE = 1e-5  # of predictions, relative to the largest one if that exceeds 
 OF_BFLOAT16 = 2**-5  # tolerance for models that compute in bfloat16: a few roundings to 8 bits
 TIMES = 10
 UNKNOWN_SIZES = (12, 10, 8)  # of inputs along axes of unknown sizes, by axis
+KERAS_LAYERS = pathlib.Path(__file__).parents[2] / "models/layers/keras_layers.h"
+compared = set()  # the classes in the models whose predictions were compared
 
 
 def sequential():
@@ -375,6 +378,7 @@ class Files:
             values.tofile(self.folder / f"input_{number}")
 
     def check_predictions(self, model, what):
+        compared.update(re.findall(r'"class_name": "(\w+)"', json.dumps(model.get_config(), default=str)))
         theirs = model.predict(self.inputs if len(self.inputs) > 1 else self.inputs[0], batch_size=ROWS, verbose=0)
         for number, expected in enumerate(theirs if isinstance(theirs, (list, tuple)) else [theirs]):
             expected = np.asarray(expected, "f4")
@@ -559,6 +563,8 @@ def main():
     for case in arguments.cases or ALL:
         for suffix in (".keras",) if case in ONLY_KERAS_3 else (".keras", ".h5"):
             check(arguments.driver, case, suffix)
+    missing = set(re.findall(r'keras_class<.*>\("(\w+)"\)', KERAS_LAYERS.read_text())) - compared
+    assert arguments.cases or not missing, f"no model has a layer of {missing}"
 
 
 if __name__ == "__main__":
